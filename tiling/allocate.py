@@ -51,6 +51,32 @@ def allocate(
     return dict(zip(names, offsets, strict=True)), total
 
 
+def centred(buffers: Mapping[Name, Lifetime], alignment: int) -> tuple[dict[Name, int], int]:
+    """An offset for every buffer, such that buffers that share addresses have them around the same middle.
+
+    Larger buffers choose first, each the first range of addresses that is free for all of its time.
+    """
+    ranges: list[tuple[int, list[Name]]] = []
+    for name in sorted(buffers, key=lambda name: (-buffers[name].bytes, buffers[name].first, str(name))):
+        life = buffers[name]
+        steps = (1 << life.last + 1) - (1 << life.first)
+        for number, (taken, others) in enumerate(ranges):
+            if not taken & steps:
+                others.append(name)
+                ranges[number] = taken | steps, others
+                break
+        else:
+            ranges.append((steps, [name]))
+    offsets: dict[Name, int] = {}
+    total = 0
+    for _, names in ranges:
+        size = -(-buffers[names[0]].bytes // alignment) * alignment
+        for name in names:
+            offsets[name] = total + (size - buffers[name].bytes) // 2 // alignment * alignment
+        total += size
+    return offsets, total
+
+
 def peak(buffers: Mapping[Name, Lifetime]) -> int:
     """The largest sum of sizes that are alive at one step: no allocation can be smaller."""
     return _peak(buffers.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from tiling.allocate import Lifetime, allocate
+from tiling.allocate import Lifetime, allocate, centred
 from tiling.nest import Nest
 from tiling.program import Operand, Program, Section
 from tiling.share import shared_loops, work
@@ -13,6 +13,9 @@ from tiling.target import Target
 
 WORTH_THREADS = 8
 """How many tiles of work that can be shared are worth the start of a thread."""
+
+WORTH_BYTES = 1.5
+"""How many times as large an arena may be that gives each core the same half of all that share addresses."""
 
 
 def in_place(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> Program:
@@ -23,7 +26,8 @@ def in_place(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Tar
         loops, shared = shared_loops(nest, target)
         sections.append(Section(nest, loops, (None,) * len(nest.accesses), shared=shared))
     sections = worth_sharing(sections, target)
-    arranged, arena = place(nests, used, target.alignment)
+    several = any(section.shared for section in sections)
+    arranged, arena = place(nests, used, target.alignment, several)
     return Program(target, arranged, tuple(sections), arena, 0)
 
 
@@ -35,9 +39,12 @@ def worth_sharing(sections: list[Section], target: Target) -> list[Section]:
 
 
 def place(
-    nests: Sequence[Nest], operands: Mapping[str, Operand], alignment: int
+    nests: Sequence[Nest], operands: Mapping[str, Operand], alignment: int, several: bool = False
 ) -> tuple[dict[str, Operand], int]:
-    """Offsets in the arena for off-chip temporaries, by their lifetimes over the nests; and its size."""
+    """Offsets in the arena for off-chip temporaries, by their lifetimes over the nests; and its size.
+
+    Where several cores use it, each finds in its caches what it used of the same addresses before.
+    """
     lives: dict[str, Lifetime] = {}
     for step, nest in enumerate(nests):
         for name in nest.operands:
@@ -46,6 +53,10 @@ def place(
                 first = lives[name].first if name in lives else step
                 lives[name] = Lifetime(operand.bytes, first, step)
     offsets, arena = allocate(lives, alignment)
+    if several:
+        around, size = centred(lives, alignment)
+        if size <= WORTH_BYTES * arena:
+            offsets, arena = around, size
     arranged = {
         name: replace(o, offset=offsets[name]) if offsets.get(name, o.offset) != o.offset else o
         for name, o in operands.items()

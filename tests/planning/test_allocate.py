@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tiling.allocate import Lifetime, Taken, allocate, fill, peak
+from tiling.allocate import Lifetime, Taken, allocate, centred, fill, peak
 
 lifetimes = st.tuples(st.integers(1, 50), st.integers(0, 99), st.integers(0, 99)).map(
     lambda t: Lifetime(t[0], min(t[1:]), max(t[1:]))
@@ -36,6 +36,22 @@ def check(buffers: dict[int, Lifetime], offsets: dict[int, int], total: int, ali
 def test_buffers_that_live_at_once_never_overlap(lives: list[Lifetime], alignment: int, effort: int) -> None:
     buffers = dict(enumerate(lives))
     check(buffers, *allocate(buffers, alignment, effort), alignment)
+
+
+@given(st.lists(lifetimes, max_size=30), st.sampled_from([1, 16]))
+def test_buffers_of_one_range_have_the_same_middle(lives: list[Lifetime], alignment: int) -> None:
+    buffers = dict(enumerate(lives))
+    offsets, total = centred(buffers, alignment)
+    check(buffers, offsets, total, alignment)
+    middles = {name: offsets[name] + life.bytes / 2 for name, life in buffers.items()}
+    for (a, one), (b, other) in combinations(buffers.items(), 2):
+        if offsets[a] < offsets[b] + other.bytes and offsets[b] < offsets[a] + one.bytes:
+            assert abs(middles[a] - middles[b]) <= 1.5 * alignment
+
+
+def test_a_chain_takes_two_ranges() -> None:
+    chain = {step: Lifetime(size, step, step + 1) for step, size in enumerate((64, 256, 128, 32))}
+    assert centred(chain, 16) == ({0: 256 + 32, 1: 0, 2: 256, 3: 112}, 256 + 128)
 
 
 def least(lives: list[Lifetime]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from math import prod
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tiling.expr import acc, read
-from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, along
+from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, along, fixed
 from tiling.plan import plan
 from tiling.program import Loop, Operand, Program
 from tiling.share import _cuts as cuts
@@ -39,6 +40,14 @@ def copy(rows: int, columns: int, row: Affine | Indirect | None = None) -> Nest:
     target = Access("b", "i32", (rows, columns), (at[0] if row is None else row, at[1]))
     axes = (Axis("y", rows), Axis("x", columns))
     return Nest("move", axes, (Access("a", "i32", (rows, columns), at),), (Write(target, read(0, "i32")),))
+
+
+def first_row(source: str, rows: int, target: str, count: int) -> Nest:
+    """A nest that writes the first row of a matrix so many times."""
+    read_at, write_at = (fixed(0, 2), along(1, 2)), (along(0, 2), along(1, 2))
+    write = Write(Access(target, "i32", (count, 512), write_at), read(0, "i32"))
+    axes = (Axis("y", count), Axis("x", 512))
+    return Nest("move", axes, (Access(source, "i32", (rows, 512), read_at),), (write,))
 
 
 @given(
@@ -81,6 +90,18 @@ def test_rows_are_cut_where_columns_would_leave_many_gaps() -> None:
     loops, shared = shared_loops(nest, TWO)
     assert shared
     assert {loop.axis for loop in loops} == {0}
+
+
+def test_cores_find_their_halves_of_all_that_shares_addresses() -> None:
+    rows = {"a": 1, "b": 64, "c": 512, "d": 256, "e": 64}
+    kinds = ("input", "temporary", "temporary", "temporary", "output")
+    operands = {n: Operand(n, "i32", 512 * rows[n], kind) for n, kind in zip(rows, kinds, strict=True)}
+    nests = [first_row(old, rows[old], new, rows[new]) for old, new in pairwise(rows)]
+    for cores, same in ((2, True), (1, False)):
+        program = plan(nests, operands, Target("some", cores=cores, alignment=64))
+        assert isinstance(program, Program)
+        b, d = (program.operands[name] for name in "bd")
+        assert (b.offset + b.bytes // 2 == d.offset + d.bytes // 2) == same
 
 
 def test_little_work_is_left_to_one_core() -> None:
