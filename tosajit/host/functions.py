@@ -12,7 +12,7 @@ from tosajit.arrays import Array
 from tosajit.host.ranges import Ranges
 from tosajit.kernels.scalars import vectorised
 
-DTYPE = {"bool": np.bool_, "u8": np.uint8, "u16": np.uint16} | {
+DTYPE = {"bool": np.dtype(np.bool_), "u8": np.dtype(np.uint8), "u16": np.dtype(np.uint16)} | {
     f"i{bits}": np.dtype(f"int{bits}") for bits in (8, 16, 32, 64)
 }
 
@@ -41,6 +41,18 @@ class Functions:
         index = access.index[0] if known else None
         return index.value if isinstance(index, Indirect) else None
 
+    def _number(self, expr: Expr) -> np.generic | None:
+        """The only value of an expression as kernels have it, where narrow real numbers are float32."""
+        if expr.type in DTYPE:
+            found = self.ranges.number(expr)
+            return None if found is None else DTYPE[expr.type].type(found)
+        if expr.op == "const":
+            (value,) = expr.args
+            return None if isinstance(value, Expr) else np.float32(value)
+        access = self._access(expr) if expr.op == "read" else None
+        array = None if access is None or access.fill is not None else self.constants.get(access.operand)
+        return None if array is None or array.size != 1 else np.float32(array.item())
+
     def root(self, expr: Expr) -> Expr | None:
         """The one value that an expression is a function of, itself if of several; None for a number."""
         if expr not in self._roots:
@@ -48,7 +60,7 @@ class Functions:
             if index is not None:
                 found = self.root(index)
             elif expr.is_leaf or self._opaque(expr):
-                found = None if self.ranges.number(expr) is not None else expr
+                found = None if self._number(expr) is not None else expr
             else:
                 roots = {root for arg in expr.operands if (root := self.root(arg)) is not None}
                 found = roots.pop() if len(roots) == 1 else expr if roots else None
@@ -76,9 +88,9 @@ class Functions:
             if index is not None:
                 table = self.constants[self._access(item).operand].ravel()
                 return np.take(table, np.clip(value(index), 0, table.size - 1))
-            number = self.ranges.number(item)
+            number = self._number(item)
             if number is not None:
-                return np.full(values.shape, number, DTYPE[item.type])
+                return np.full(values.shape, number)
             computed: Array = vectorised(item.op)(*map(value, item.operands))
             return computed
 
