@@ -245,10 +245,34 @@ def test_floating_point_tiles_fetch_the_columns_that_follow(isa: InstructionSet)
     epilogue = Epilogue("store_f32(output, index, acc)", OUTPUT)
     kernels, out = Kernels(isa), Guarded((*g.output, g.out_channels), np.float32)
     convolved(kernels, isa, g, x, packed, none, out, spec, epilogue)
+    assert_all_fetched(kernels, packed)
+
+
+@pytest.mark.parametrize("isa", [isa for isa in SETS if isa.byte_width == 2], ids=lambda isa: isa.name)
+@pytest.mark.parametrize("rescale", [False, True])
+def test_tiles_of_widened_bytes_fetch_the_columns_that_follow(isa: InstructionSet, rescale: bool) -> None:
+    rng, columns = np.random.default_rng(7), isa.lanes * isa.panels
+    g = Geometry((1, 1, 1, 49), (1, 1, 1, 49), 24, 3 * columns)
+    x = integers(rng, np.int8, (*g.input, g.in_channels))
+    matrix, bias = integers(rng, np.int8, (g.out_channels, g.in_channels)), np.zeros(g.out_channels, np.int32)
+    packed, initial = pack.pack_bytes(isa, matrix), pack.start_values(isa, matrix, bias, 0, 0, rescale)
+    table = pack.rescale_table(1 << 30, 40, False, 0, g.out_channels, 1 << 20)
+    assert table is not None
+    data, type = guarded(table.packed(isa.lanes)), np.int8 if rescale else np.int32
+    numbers = {"PARAMETERS": data.address, "SIGN": table.sign, "LOW": -128, "HIGH": 127} if rescale else {}
+    epilogue = Epilogue(rescale=True) if rescale else Epilogue("store_i32(output, index, acc)", OUTPUT)
+    kernels, out = Kernels(isa), Guarded((*g.output, g.out_channels), type)
+    spec = ContractSpec(isa, "convolution")
+    convolved(kernels, isa, g, x, packed, initial, out, spec, epilogue, **numbers)
+    assert_all_fetched(kernels, packed)
+
+
+def assert_all_fetched(kernels: Kernels, packed: Array) -> None:
+    """All lines of packed weights have been fetched, and none far behind them."""
     fetched = kernels.vectors.fetched
     lines = {(where - min(fetched)) // LINE for where in fetched}
     assert lines >= set(range(packed.nbytes // LINE))
-    assert max(lines) <= packed.nbytes // LINE
+    assert max(lines) <= packed.nbytes // LINE + 1
 
 
 class Compiled:

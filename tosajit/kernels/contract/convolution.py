@@ -240,14 +240,13 @@ def kernel(args: int) -> None:
         for column in range(load_i64(args, Slot.N_LO), n_hi, COLUMNS):
             columns = min(COLUMNS, n_hi - column)
             start_columns(args, tiling, column, columns)
-            row = 0
+            row, share = 0, (REGISTER << 16) // rows
             if IN_REGISTERS:
-                row = rescale_in_registers(args, tiling, fused, a, rows, column, columns)
+                row = rescale_in_registers(args, tiling, fused, a, rows, share, column, columns)
             while row < rows:
                 height = height_of(rows - row, rows)
                 first = min(row, rows - height)
-                store_i64(tiling, TileJob.A, a + first * a_row)
-                store_i64(tiling, TileJob.HEIGHT, height)
+                start_rows(args, tiling, a + first * a_row, height, first, share, column)
                 if not NARROW:
                     start_sums(args, words, height, column, columns)
                 call(load_i64(args, Slot.TILE), tiling)
@@ -421,6 +420,14 @@ def start_columns(args: int, tiling: int, column: int, columns: int) -> None:
     store_i64(tiling, TileJob.COLUMNS, columns)
 
 
+def start_rows(args: int, tiling: int, a: int, height: int, row: int, share: int, column: int) -> None:
+    """Set which rows a tile takes, and what it fetches for those that follow."""
+    store_i64(tiling, TileJob.A, a)
+    store_i64(tiling, TileJob.HEIGHT, height)
+    if WIDE:
+        fetch_following(args, tiling, row, share, column, 0)
+
+
 def fetch_following(args: int, tiling: int, row: int, share: int, column: int, turn: int) -> None:
     """Have each tile of some rows fetch a part of the columns that follow: behind the last ones, the first.
 
@@ -450,7 +457,7 @@ def tell_first(args: int, tiling: int, m: int) -> None:
 
 
 def rescale_in_registers(
-    args: int, tiling: int, fused: bool, a: int, rows: int, column: int, columns: int
+    args: int, tiling: int, fused: bool, a: int, rows: int, share: int, column: int, columns: int
 ) -> Any:
     """Do all rows at once, or none: whole registers alone where bytes of a mask are not stored at once."""
     inside = fused
@@ -458,8 +465,7 @@ def rescale_in_registers(
         inside = fused and columns % LANES == 0
     store_i64(tiling, TileJob.FUSED, 0)
     if inside:
-        store_i64(tiling, TileJob.A, a)
-        store_i64(tiling, TileJob.HEIGHT, rows)
+        start_rows(args, tiling, a, rows, 0, share, column)
         store_i64(tiling, TileJob.FUSED, load_i64(args, Slot.SIGN))
         store_i64(tiling, TileJob.PARAMETERS, load_i64(args, Slot.PARAMETERS) + column * 16)
         store_i64(tiling, TileJob.OUT, load_i64(args, Slot.OUTPUT) + column)

@@ -59,11 +59,12 @@ def _evenest(v: Vectors, rows: Value) -> Value:
 def _column(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
     """All tiles of one size down a column; the last may begin early: some rows are then stored twice."""
     job, height = Record(v, address), body.rows
-    operands, initial, rows = Operands.of(job), job[TileJob.INITIAL], job[TileJob.HEIGHT]
+    initial, rows = job[TileJob.INITIAL], job[TileJob.HEIGHT]
+    operands = _shared(Operands.of(job, body.product.fetches), height, rows)
 
     def tile(index: Value) -> None:
         start = v.least(index * height, rows - height)
-        totals = body.sums(v, replace(operands, a=operands.a + start * operands.a_row), initial)
+        totals = body.sums(v, _at(operands, index, start), initial)
 
         def finish(limits: Rescaling) -> None:
             # LLVM would otherwise first do what both rescales begin with, and run out of registers.
@@ -74,6 +75,23 @@ def _column(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
         rescaled(v, job, finish)
 
     v.each((rows + (height - 1)) // height, tile)
+
+
+def _shared(operands: Operands, height: int, rows: Value) -> Operands:
+    """Operands of tiles, each of which fetches its part of what all rows do."""
+    if not operands.following:
+        return operands
+    where, step = operands.following
+    return replace(operands, following=[where, (step * height + (rows - 1)) // rows])
+
+
+def _at(operands: Operands, index: Value, start: Value) -> Operands:
+    """Operands of a tile, from row `start` on."""
+    a, following = operands.a + start * operands.a_row, operands.following
+    if following:
+        before = operands.segments * operands.steps * index * following[1]
+        following = [following[0] + before, following[1]]
+    return replace(operands, a=a, following=following)
 
 
 def rescaled(v: Vectors, job: Record, run: Callable[[Rescaling], None]) -> None:

@@ -27,11 +27,11 @@ class Operands:
     """Whether there are sums of steps before these, and where."""
 
     @classmethod
-    def of(cls, job: Record, floats: bool = False) -> Operands:
-        """Load them from the arguments of a tile."""
+    def of(cls, job: Record, fetches: bool = False, floats: bool = False) -> Operands:
+        """Load them from the arguments of a tile, and what of these has a meaning for it."""
         names = ("A", "A_ROW", "SEGMENTS", "SEGMENT", "STEPS", "B", "B_PANEL")
         found = cls(*(job[TileJob[name]] for name in names))
-        if not floats:
-            return found
-        following = [job[slot] for slot in (TileJob.FOLLOWING, TileJob.FOLLOWING_STEP)]
-        return replace(found, following=following, sums=[job[TileJob.CONTINUED], job[TileJob.WORDS]])
+        if fetches:
+            following = [job[slot] for slot in (TileJob.FOLLOWING, TileJob.FOLLOWING_STEP)]
+            found = replace(found, following=following)
+        return replace(found, sums=[job[TileJob.CONTINUED], job[TileJob.WORDS]]) if floats else found

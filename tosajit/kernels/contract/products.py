@@ -27,11 +27,18 @@ class Product:
     """The same of eight bytes of two rows and of two columns, where a set has `row_pairs`."""
     halves: bool = False
     """Whether its right side may be split into upper and lower bytes, which take a panel each."""
+    wide: bool = False
+    """Whether its operands have been widened."""
 
     @property
     def floats(self) -> bool:
         """Whether sums are float32: B may be large, and depth is cut into blocks."""
         return self.total == "f32"
+
+    @property
+    def fetches(self) -> bool:
+        """Whether tiles fetch columns for those after them: B may be large."""
+        return self.floats or self.wide
 
     def on(self, isa: InstructionSet) -> Product:
         """Return what a set does instead."""
@@ -84,7 +91,7 @@ def _widened(v: Vectors, register: Register, lanes: list[int]) -> Register:
 
 
 INT8 = Product("i8", "i8", "i32", lambda v, *operands: v.dot_bytes(*operands))
-WIDE_INT8 = Product("i8", "i16", "i32", lambda v, *operands: v.dot_halves(*operands))
+WIDE_INT8 = Product("i8", "i16", "i32", lambda v, *operands: v.dot_halves(*operands), wide=True)
 """int8 that were widened before."""
 INT16 = Product("i16", "i16", "i32", lambda v, *operands: v.dot_halves(*operands), halves=True)
 FLOAT32 = Product("f32", "f32", "f32", lambda v, *operands: v.fused(*operands))

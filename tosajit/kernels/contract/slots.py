@@ -237,8 +237,8 @@ class TileJob(Numbered):
     SMALL = auto()
     """1: products or sums of bf16 could be subnormal."""
     FOLLOWING = auto()
-    """Floating-point numbers: address of a panel of B to fetch into the cache, for tiles that follow; of two
-    panels, the other one is B_PANEL behind it."""
+    """Floating-point numbers, widened bytes: address of a panel of B to fetch into the cache, for tiles that
+    follow; of two panels, the other one is B_PANEL behind it."""
     FOLLOWING_STEP = auto()
     """Bytes of each to fetch in each step."""
     FETCH = auto()

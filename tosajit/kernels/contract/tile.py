@@ -42,10 +42,8 @@ def tile(product: Product, v: Vectors, address: Value) -> None:
 
 def _stored(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
     job = Record(v, address)
-    words, sums = (
-        job[TileJob.WORDS],
-        body.sums(v, Operands.of(job, body.product.floats), job[TileJob.INITIAL]),
-    )
+    operands = Operands.of(job, body.product.fetches, body.product.floats)
+    words, sums = job[TileJob.WORDS], body.sums(v, operands, job[TileJob.INITIAL])
     for place, total in zip(places_of(v, body.rows, body.panels), sums, strict=True):
         v.store(total, words + place)
 

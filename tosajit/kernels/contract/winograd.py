@@ -15,7 +15,6 @@ from tosajit.kernels.contract.slots import RescaleJob, SquareJob, TileJob, Winog
 from tosajit.kernels.contract.structure import (
     BLOCK,
     COLUMNS,
-    FLOAT,
     FUSED,
     LANES,
     REGISTER,
@@ -174,20 +173,29 @@ def start_tiling(args: int, tiling: int, zeros: int) -> None:
 def multiply(args: int, tiling: int, scratch: int, column: int, points: int, first: int, rows: int) -> None:
     """Sum the products of each point, for some tiles."""
     a_row = load_i64(args, WinogradSlot.CHANNELS) * 2
-    steps = load_i64(args, WinogradSlot.CHANNELS) // 2 * load_i64(args, WinogradSlot.K_H)
+    size = load_i64(args, WinogradSlot.CHANNELS) // 2 * load_i64(args, WinogradSlot.K_H) * REGISTER
+    then = following_columns(args, column, size)
     for point in range(points):
         a = scratch + load_i64(args, WinogradSlot.POINTS) + point * load_i64(args, WinogradSlot.PLANE)
         a += first * a_row
         sums = scratch + load_i64(args, WinogradSlot.SUMS) + point * load_i64(args, WinogradSlot.SUM_PLANE)
         b = load_i64(args, WinogradSlot.WEIGHT) + point * load_i64(args, WinogradSlot.WEIGHT_POINT)
-        store_i64(tiling, TileJob.B, b + column // LANES * steps * REGISTER)
-        multiply_rows(args, tiling, a, a_row, sums, rows, 0, 0)
+        b += column // LANES * size
+        following = b + load_i64(args, WinogradSlot.WEIGHT_POINT) if point + 1 < points else then
+        store_i64(tiling, TileJob.B, b)
+        multiply_rows(args, tiling, a, a_row, sums, rows, following, size)
+
+
+def following_columns(args: int, column: int, size: int) -> Any:
+    """Where the weights are of the columns that follow: behind the last ones, the first."""
+    first, more = load_i64(args, WinogradSlot.N_LO), column + COLUMNS < load_i64(args, WinogradSlot.N_HI)
+    return load_i64(args, WinogradSlot.WEIGHT) + (column + COLUMNS if more else first) // LANES * size
 
 
 def multiply_rows(
     args: int, tiling: int, a: int, a_row: int, sums: int, rows: int, following: int, size: int
 ) -> None:
-    """Sum the products of rows; float32 fetch that many bytes of columns meanwhile."""
+    """Sum the products of rows, and fetch so many bytes of columns meanwhile."""
     row = 0
     while row < rows:
         height = height_of(rows - row, rows)
@@ -195,9 +203,8 @@ def multiply_rows(
         store_i64(tiling, TileJob.A, a + first * a_row)
         store_i64(tiling, TileJob.HEIGHT, height)
         store_i64(tiling, TileJob.WORDS, sums + first * (2 * REGISTER))
-        if FLOAT:
-            store_i64(tiling, TileJob.FOLLOWING, following + size * first // rows)
-            store_i64(tiling, TileJob.FOLLOWING_STEP, (REGISTER * height + rows - 1) // rows)
+        store_i64(tiling, TileJob.FOLLOWING, following + size * first // rows)
+        store_i64(tiling, TileJob.FOLLOWING_STEP, (REGISTER * height + rows - 1) // rows)
         call(load_i64(args, WinogradSlot.TILE), tiling)
         row = first + height
 
@@ -372,8 +379,7 @@ def multiply_squares(
     """Sum the products of each point, for the tiles of some pairs of rows."""
     row_bytes, point_bytes = load_i64(args, WinogradSlot.ROW_BYTES), load_i64(args, WinogradSlot.WEIGHT_POINT)
     size = load_i64(args, WinogradSlot.CHANNELS) * REGISTER
-    first, more = load_i64(args, WinogradSlot.N_LO), column + COLUMNS < load_i64(args, WinogradSlot.N_HI)
-    then = load_i64(args, WinogradSlot.WEIGHT) + (column + COLUMNS if more else first) // LANES * size
+    then = following_columns(args, column, size)
     for point in range(16):
         a = scratch + load_i64(args, WinogradSlot.POINTS) + point * load_i64(args, WinogradSlot.PLANE)
         a += pair * tiles * row_bytes
