@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 
 Classes = list[Any]
 """Ours, and Python's."""
@@ -91,6 +91,18 @@ def test_wrong_arguments_are_refused_in_the_words_of_python(pair: Classes) -> No
         assert messages[0] == messages[1]
 
 
+def test_a_copy_with_other_values_is_that_of_python(pair: Classes) -> None:
+    for cls in pair:
+        one = cls(x=1, made=[7])
+        for changes in ({"x": 2}, {"y": (), "named": "m"}, {}):
+            ours, theirs = replace(one, **changes), dataclasses.replace(one, **changes)
+            assert type(ours) is cls
+            assert dataclasses.asdict(ours) == dataclasses.asdict(theirs)
+        for wrong in ({"fixed": 1}, {"unknown": 1}):
+            with pytest.raises((TypeError, ValueError)):
+                replace(one, **wrong)
+
+
 def test_frozen_fields_stay_as_they_are() -> None:
     one = _defined(dataclass, frozen=True, slots=True)(x=1)
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot assign to field 'x'"):
@@ -125,6 +137,17 @@ def test_instances_are_copied_and_pickled(value: Pair) -> None:
     assert copied == value
     assert copied.second is not value.second
     assert copy.copy(value).second is value.second
+
+
+def test_a_copy_with_other_values_is_looked_at_and_of_the_same_class() -> None:
+    second = [2]
+    changed = replace(Triple(1, second, 3), first=4)
+    assert changed == Triple(4, [2], 3)
+    assert changed.second is second
+    with pytest.raises(ValueError, match="first is negative"):
+        replace(Pair(1, []), first=-1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'unknown'"):
+        replace(Pair(1, []), unknown=1)
 
 
 def test_values_are_looked_at_once_they_are_set() -> None:

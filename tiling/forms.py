@@ -11,12 +11,11 @@ So each read of a constant is an operand of its own until a piece becomes a nest
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import replace
 
 from tiling.expr import walk
 from tiling.nest import Nest, Write, nest_exprs
 from tiling.normal import normalise
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 
 
 class Use(str):
@@ -193,7 +192,8 @@ def _called(nest: Nest, operands: Sequence[str]) -> Nest:
 
 def _renamed(nest: Nest, names: Sequence[str]) -> Nest:
     """The nest with other names of its operands, one for each access."""
-    accesses = [replace(access, operand=name) for name, access in zip(names, nest.accesses, strict=True)]
+    pairs = zip(names, nest.accesses, strict=True)
+    accesses = [one if one.operand is name else replace(one, operand=name) for name, one in pairs]
     first, last = len(nest.reads), len(nest.reads) + len(nest.writes)
     return replace(
         nest,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
 from itertools import compress
 from math import prod
 
@@ -11,6 +10,7 @@ from tiling.expr import BYTES, walk
 from tiling.forms import Forms, Piece
 from tiling.nest import Access, Indirect, Nest, map_accesses, nest_exprs
 from tiling.normal import split_dimensions
+from tiling.records import replace
 from tiling.substitute import attach, inline, is_permutation, merge_reductions, pure_move, renamed
 
 MAX_OPERANDS = 48

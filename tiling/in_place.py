@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tiling.allocate import Lifetime, allocate, centred
 from tiling.nest import Nest
 from tiling.program import Operand, Program, Section
+from tiling.records import replace
 from tiling.share import shared_loops, work
 from tiling.target import Target
 

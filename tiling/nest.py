@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from math import prod
 from operator import is_
 from typing import Literal
 
 from tiling.expr import BYTES, Expr, const, reads_of, rewrite
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tiling.scalars import Scalar, scalar
 
 Verb = Literal["move", "map", "reduce", "contract"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from tiling.expr import Expr, axis, read
 from tiling.nest import (
@@ -25,6 +24,7 @@ from tiling.nest import (
     used_reads,
     with_axes,
 )
+from tiling.records import replace
 
 
 def normalise(nest: Nest) -> Nest:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import prod
 
 from tiling.expr import Expr, read, rewrite
@@ -23,6 +22,7 @@ from tiling.nest import (
     with_axes,
 )
 from tiling.normal import split_dimensions
+from tiling.records import replace
 
 
 def reshape_read(nest: Nest, number: int, shape: tuple[int, ...]) -> Nest | None:
