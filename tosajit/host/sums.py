@@ -82,17 +82,18 @@ def _near(least: Array, room: int) -> tuple[int, int, int] | None:
         return None
     # Pairs that are further from the limits than factors can move them do not matter.
     moves = np.arange(-NEAR, NEAR + 1)
-    enough = _moved(least, least >= highest - reach, moves).max(0)
-    most = _moved(least, least + room <= lowest + reach, moves).min(0) + room
+    enough = _limits(np.maximum, least, least >= highest - reach, moves)
+    most = _limits(np.minimum, least, least + room <= lowest + reach, moves) + room
     row, column = (int(place) for place in np.unravel_index(int((most - enough).argmax()), enough.shape))
     if most[row, column] < enough[row, column]:
         return None
     return int(moves[row]), int(moves[column]), int(enough[row, column])
 
 
-def _moved(limits: Array, chosen: Array, moves: Array) -> Array:
-    """The limits of chosen pairs for all factors, [pairs][of the first byte][of the second]."""
+def _limits(extreme: np.ufunc, least: Array, chosen: Array, moves: Array) -> Array:
+    """The greatest or least of chosen pairs for all factors, [of the first byte][of the second]."""
     first, second = np.nonzero(chosen)
-    step = BYTES[first, None, None] * moves[:, None] + BYTES[second, None, None] * moves
-    moved: Array = limits[chosen][:, None, None] - step
-    return moved
+    rows, starts = np.unique(first, return_index=True)
+    of_rows = extreme.reduceat(least[chosen][:, None] - BYTES[second, None] * moves, starts)
+    found: Array = extreme.reduce(of_rows[:, None] - (BYTES[rows, None] * moves)[:, :, None])
+    return found
