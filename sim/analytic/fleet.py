@@ -23,7 +23,8 @@ FIELDS = (
     "pad_latency", "setup", "outstanding", "channels", "weights_in", "values_in", "constants_in", "direct",
     "double", "far", "lookups", "stages", "vector_fill", "reduction_fill", "strided", "gathered", "launch",
     "streams_filters", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
-    "cycle_price", "offchip_price", "pad_price", "skips", "pays_latencies", "filled", "weights_alone",
+    "cycle_price", "offchip_price", "pad_price", "keeps_windows", "skips", "pays_latencies", "filled",
+    "weights_alone",
 )  # fmt: skip
 
 
@@ -120,6 +121,7 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         prices.cycle,
         prices.offchip_byte,
         prices.scratchpad_byte,
+        machine.reduction.windows == "once",
         array is not None and array.skips_pruned,
         array is not None and array.pays_latencies,
         array is None or array.takes_filling,

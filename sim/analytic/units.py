@@ -127,12 +127,16 @@ class _Parts:
 
 
 def _reduced(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, given: Units) -> Units:
-    results, length, tree, times = workload.reduction[chosen].T
+    results, length, tree, times, values = workload.reduction[chosen].T
     slots = fleet["cores"] / parts.sums[:, workload.reduced[chosen], 1]
-    cycles = np.where(tree > 0, results * np.ceil(length / slots), np.ceil(results / slots) * length) * times
+    once = fleet.flag("keeps_windows")
+    share = np.where(once, values / (results * length), 1.0)
+    beside = np.where(once, np.ceil(np.maximum(results, values) / slots), np.ceil(results / slots) * length)
+    cycles = np.where(tree > 0, results * np.ceil(length / slots), beside) * times
     fill = fleet["reduction_fill"] + (tree > 0) * np.ceil(np.log2(np.maximum(np.minimum(slots, length), 1)))
-    cycles = np.maximum(cycles, np.maximum(parts.scalar[:, chosen], parts.coming[:, chosen])) + fill
-    return replace(given, cycles=cycles)
+    cycles = np.maximum(cycles, np.maximum(parts.scalar[:, chosen], parts.coming[:, chosen] * share)) + fill
+    inputs, stream = given.inputs * share, np.maximum(given.stream * share, given.outputs)
+    return replace(given, cycles=cycles, inputs=inputs, stream=stream)
 
 
 def _moved(workload: Workload, fleet: Fleet, chosen: Any, parts: _Parts, given: Units) -> Units:

@@ -114,7 +114,7 @@ class Workload:
     """Layers × types: elements of the longest stream."""
     lookups: Numbers
     reduction: Numbers
-    """Layers × (results, length, whether a tree combines neighbours, steps)."""
+    """Layers × (results, length, whether a tree combines neighbours, steps, values, each once)."""
     reduced: NDArray[np.int64]
     """Which type a reduction combines, or a product adds up."""
     moves: Numbers
@@ -181,7 +181,7 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
         types=tuple(types),
         stream_points=_streams(forms, types),
         lookups=_numbers([_lookups(form) for form in forms]),
-        reduction=_numbers([_reduction(form) for form in forms], 4),
+        reduction=_numbers([_reduction(form) for form in forms], 5),
         reduced=np.array([types[_sums(form)[0]] if _sums(form) else 0 for form in forms], np.int64),
         moves=_numbers([_move(form) for form in forms], 3),
         weights=_numbers([row[0] for row in rows]),
@@ -272,9 +272,9 @@ def _lookups(form: Form) -> int:
 def _reduction(form: Form) -> tuple[float, ...]:
     nest = form.nest
     if nest.verb != "reduce":
-        return (0, 0, 0, 0)
+        return (0, 0, 0, 0, 0)
     results, length = prod(nest.extents[: nest.outer]), prod(nest.extents[nest.outer :])
-    return results, length, along_lanes(form), 2 if form.finds_place else 1
+    return results, length, along_lanes(form), 2 if form.finds_place else 1, form.values(nest.extents)
 
 
 def _move(form: Form) -> tuple[float, ...]:

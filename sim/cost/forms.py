@@ -15,6 +15,7 @@ from sim.cost.geometry import roles_of
 from tiling.contraction import Contraction, unwrapped
 from tiling.expr import BYTES, Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest, access_exprs, used_reads
+from tiling.program import box_bytes
 from tiling.scalars import Cost
 from tiling.substitute import pure_move
 
@@ -161,11 +162,23 @@ class Form:
         done = prod(tile[self.nest.outer :])
         return done / self.reduced_points if done < self.reduced_points else 1.0
 
-    def traffic(self, tile: Sequence[int]) -> list[int]:
-        """Bytes of each access as a unit streams them: windows that overlap are read again, the rest once."""
+    def traffic(self, tile: Sequence[int], once: bool = False) -> list[int]:
+        """Bytes of each access as a unit streams them: windows that overlap are read again, the rest once.
+
+        With `once`, so are the windows.
+        """
         ways, sizes = self._sizes
         points = [prod([tile[axis] for axis in axes]) for axes in ways]
-        return [points[way] * size for way, size in sizes]
+        found = [points[way] * size for way, size in sizes]
+        if not once:
+            return found
+        boxes = (box_bytes(access, tuple(tile)) for access in self.nest.accesses)
+        return [min(pair) for pair in zip(found, boxes, strict=True)]
+
+    def values(self, tile: Sequence[int]) -> int:
+        """Values that a tile of a reduction takes if it takes each once."""
+        found = self.traffic(tile, once=True)
+        return max((found[number] // BYTES[self.nest.reads[number].type] for number in self.used), default=1)
 
     @cached_property
     def _sizes(self) -> tuple[list[Axes], list[tuple[int, int]]]:

@@ -46,14 +46,24 @@ def reduce_work(path: Datapath, form: Form, tile: Sequence[int]) -> Work:
     """
     lanes, steps = lanes_for(path, "reduction", form.reduced_type, form.nest.members)
     lanes *= path.cores
-    results, length = prod(tile[: form.nest.outer]), prod(tile[form.nest.outer :])
+    length = prod(tile[form.nest.outer :])
     steps *= 2 if form.finds_place else 1
     tree = along_lanes(form)
-    cycles = results * ceil(length / lanes) if tree else ceil(results / lanes) * length
+    cycles = _combined(path, form, tile, lanes)
     fill = path.reduction.fill_cycles + ((min(lanes, length) - 1).bit_length() if tree else 0)
     vector, detail = steps_cycles(path, form, form.steps, tile)
     cycles = max(cycles * steps, vector, streaming_cycles(path, form, tile))
     return _work(path, form, tile, "reduction", cycles, fill, detail, prod(tile))
+
+
+def _combined(path: Datapath, form: Form, tile: Sequence[int], lanes: int) -> int:
+    """Cycles in which so many lanes combine the values of a tile."""
+    results, length = prod(tile[: form.nest.outer]), prod(tile[form.nest.outer :])
+    if along_lanes(form):
+        return results * ceil(length / lanes)
+    if _keeps_windows(path, form):
+        return ceil(max(results, form.values(tile)) / lanes)
+    return ceil(results / lanes) * length
 
 
 def product_work(path: Datapath, form: Form, tile: Sequence[int]) -> Work:
@@ -114,10 +124,8 @@ def _reduction_lanes(path: Datapath, form: Form, tile: Sequence[int], work: Work
     """Lanes are empty at the end of each result, and others wait for what is done to the values before."""
     lanes, factor = lanes_for(path, "reduction", form.reduced_type, form.nest.members)
     lanes *= path.cores
-    found = Ladder(Fraction(prod(tile), lanes))
-    results, length = prod(tile[: form.nest.outer]), prod(tile[form.nest.outer :])
-    tree = along_lanes(form)
-    cycles = results * ceil(length / lanes) if tree else ceil(results / lanes) * length
+    cycles = _combined(path, form, tile, lanes)
+    found = Ladder(min(Fraction(prod(tile), lanes), Fraction(cycles)))
     found.reach("edges", cycles)
     found.grow("types", factor * (2 if form.finds_place else 1))
     found.reach("passes", steps_cycles(path, form, form.steps, tile)[0])
@@ -186,10 +194,13 @@ def steps_cycles(
 def streaming_cycles(path: Datapath, form: Form, tile: Sequence[int]) -> int:
     """Cycles in which operands come and go, each through a port as wide as the lanes, and are looked up."""
     most, lookups, reads = 0.0, 0, len(form.nest.reads)
+    once = form.traffic(tile, once=True) if _keeps_windows(path, form) else None
     for number, stream in enumerate(form.streams):
         if number < reads and number not in form.used:
             continue
         points = prod(tile[axis] for axis in stream.axes)
+        if once is not None:
+            points = once[number] // BYTES[stream.type]
         lanes, factor = lanes_for(path, "vector", stream.type, form.nest.members)
         most = max(most, points * factor / lanes)
         lookups += 0 if stream.lookup is None else prod(tile[axis] for axis in stream.lookup)
@@ -225,4 +236,10 @@ def _work(
     macs: int = 0,
 ) -> Work:
     done = operations(form, tile) + (0 if macs else combined)
-    return Work(unit, max(1, cycles + fill), fill, macs, done, tuple(form.traffic(tile)), detail)
+    traffic = tuple(form.traffic(tile, _keeps_windows(path, form)))
+    return Work(unit, max(1, cycles + fill), fill, macs, done, traffic, detail)
+
+
+def _keeps_windows(path: Datapath, form: Form) -> bool:
+    """Whether what overlapping windows share is taken once."""
+    return form.nest.verb == "reduce" and path.reduction.windows == "once"

@@ -45,7 +45,7 @@ def nvdla(name: str, filters: int, channels: int, buffer: int, dram: float, *, s
             filters=filters, channels=channels, loaded_filters=loaded, packed_channels=4, strided="phases"
         ),
         vector=VectorUnit(lanes={**lanes, "i64": 1}, table_lookups_per_cycle=results, stages=6),
-        reduction=ReductionUnit(lanes={**dict.fromkeys(lanes, pooled), "i64": 1}),
+        reduction=ReductionUnit(lanes={**dict.fromkeys(lanes, pooled), "i64": 1}, windows="once"),
         energy=energy,
         sources={
             "clock_hz": f"{ASSUMED}: 1 GHz",
@@ -74,6 +74,8 @@ def nvdla(name: str, filters: int, channels: int, buffer: int, dram: float, *, s
             "vector.stages": f"{core}, single data point processor: three sub-units, each adds and scales",
             "vector.table_lookups_per_cycle": f"{ASSUMED}: as many as results",
             "reduction.lanes": f"{units}: throughput of the pooling engine; i64 assumed",
+            "reduction.windows": f"{DOCUMENTATION}, hw/v2 scalability parameters: so many results a cycle; "
+            f"so many inputs of its line buffer {ASSUMED}",
             **energies,
         },
     )

@@ -226,6 +226,8 @@ class ReductionUnit(Part):
     """The unit that combines values along an axis."""
 
     lanes: Lanes = Table({"i8": 16, "i16": 8, "i32": 4})
+    windows: Literal["again", "once"] = "again"
+    """Whether values of windows that overlap are taken again for each window, or once for all of them."""
     fill_cycles: Cycles = 0
 
 

@@ -91,12 +91,6 @@ SILICON = (
         is not, the plan's tiles cut filters or rows so that passes over the array are not full.""",
     ),
     Explanation(
-        "ResNet-50, 2048 ",
-        """layers wait for their first tiles and for second operands of additions, which the published
-        estimate has not, and the maximum pool takes 225,792 cycles of its own, where the estimate has
-        it done with the convolution in front.""",
-    ),
-    Explanation(
         "ResNet-50, (64|32) ",
         """the published rates leave room for some 138 MB an inference: the estimator gives weights and
         images halves of the buffer, and reads the image again for each part of the weights. Our plans

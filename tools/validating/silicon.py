@@ -43,7 +43,9 @@ the units of nv_small and the others those of nv_large. The rules are the primer
 go from memory to memory, as there is no SRAM on the chip; latency is hidden; a convolution with a stride has
 weights for whole strides, so that a 1 × 1 of stride 2 has four times its own (12 MB of ResNet-50's 38). The
 figures are the sum of layers, each as long as the slowest of input, output and products; ours has loads that
-nothing hides, the single data point processor's rate, and the pooling engine as well. Nothing is fitted."""
+nothing hides, the single data point processor's rate, and the pooling engine as well: its documentation gives
+results a cycle; that it takes as many inputs, those of overlapping windows once, is assumed.
+Nothing is fitted."""
 
 
 def tables() -> list[Table]:
