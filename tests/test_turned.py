@@ -102,6 +102,16 @@ def test_results_that_lie_across_are_transposed_by_themselves(type: Any) -> None
     assert verbs(same_as_interpreted(turned, image)) == ["map", "move"]
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_much_work_on_few_channels_is_done_in_rows_before_they_come_last(many: bool) -> None:
+    def turned(x: Any) -> Any:
+        numbers = ops.exp(x) * x + ops.tanh(x) if many else ops.abs(x)
+        return ops.transpose(ops.cast(numbers, dtype=tj.INT8), perms=LAST)
+
+    image = (drawn((1, 3, 17, 19), np.float32) / 25).astype(np.float32)
+    assert verbs(same_as_interpreted(turned, image)) == (["map", "move"] if many else ["map"])
+
+
 @pytest.mark.parametrize("mode", ["BILINEAR", "NEAREST"])
 def test_resized_images_are_transposed_by_themselves(mode: str) -> None:
     def resized(x: Any) -> Any:

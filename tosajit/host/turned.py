@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from tiling.expr import BYTES, read
+from tiling.expr import BYTES, read, walk
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Write, along, identity, with_axes
 from tiling.normal import normalise
 from tosajit.kernels.contract.spec import side_of
@@ -20,6 +20,9 @@ NEAR = 4
 """Elements between neighbours that vectors are still loaded with."""
 WORD = 4
 """Bytes of the widest elements that are transposed in squares."""
+
+SCALARS = 4
+"""How many scalars are worth rows of their own where there are too few columns for squares."""
 
 
 def turned(nest: Nest, isa: InstructionSet | None, number: int) -> tuple[list[Nest], dict[str, Access]]:
@@ -40,7 +43,8 @@ def turned(nest: Nest, isa: InstructionSet | None, number: int) -> tuple[list[Ne
     if len(rows) != 1 or rows == columns or max(sizes) > WORD:
         return [nest], {}
     side = max(side_of(isa, size) for size in sizes)
-    if min(nest.axes[rows[0]].extent, nest.axes[column].extent) < side:
+    least = 1 if _scalars(nest) >= SCALARS else side
+    if nest.axes[rows[0]].extent < side or nest.axes[column].extent < least:
         return [nest], {}
     return _apart(_ending_in(nest, rows[0]), number)
 
@@ -72,6 +76,11 @@ def _with_rows(
         access, operand=name, shape=shape, index=tuple(access.index[other] for other in order)
     )
     return [normalise(move), replace(nest, reads=(turned_read,))], {name: target}
+
+
+def _scalars(nest: Nest) -> int:
+    """How many scalars a point of a nest takes."""
+    return sum(not node.is_leaf for node in walk(*(write.value for write in nest.writes)))
 
 
 def _follows(index: Affine | Indirect, nest: Nest, column: int) -> bool:
