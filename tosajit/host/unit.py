@@ -131,7 +131,8 @@ def room_of(request: Request, matrix: Array) -> Room | None:
     isa = request.isa
     if not isa.byte_factors or request.left.type != "i8" or request.zero_points[1] != 0:
         return None
-    return Room(np.abs(matrix.astype(np.int64)).max(axis=1, initial=0), isa.panels * isa.lanes)
+    ends = (end(matrix, axis=1, initial=0).astype(np.int64) for end in (np.max, np.min))
+    return Room(np.maximum.reduce([*map(np.abs, ends)]), isa.panels * isa.lanes)
 
 
 def raised(scaled: Rescale | None) -> Array | bool:

@@ -182,11 +182,8 @@ def rescale_table(
         return None
     exponent = s - 31
     rounding = np.int64(1) << (s - 32)
-    reach = [
-        (int(v) * int(f) >> 31) + 2 + int(r) + (abs(output_zp) << int(e))
-        for v, f, r, e in zip(limit, m, rounding, exponent, strict=True)
-    ]
-    if max(reach) >= 1 << 31:
+    reach = (limit * m >> 31) + 2 + rounding + (abs(output_zp) << exponent)  # factors have 31 bits
+    if reach.max() >= 1 << 31:
         return None
     signed = double_round and low < output_zp
     addend = rounding - m + (output_zp << exponent) - int(signed)
@@ -205,5 +202,6 @@ def sum_bound(
 ) -> NDArray[np.int64]:
     """Return a bound of each column's absolute sum, for any int8 activations."""
     reach = max(127 - input_zp, 128 + input_zp)
-    total: NDArray[np.int64] = np.abs(matrix.astype(np.int64) - weight_zp).sum(axis=1)
+    weights = np.subtract(matrix, weight_zp, dtype=np.int32)
+    total: NDArray[np.int64] = np.abs(weights, out=weights).sum(axis=1, dtype=np.int64)
     return total * reach + np.abs(bias.astype(np.int64))
