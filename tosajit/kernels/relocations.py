@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from tiling.records import dataclass
 
 Fix = Callable[[bytearray, int, int], None]
 """Write, at a place of an image, where a target is."""

@@ -4,8 +4,8 @@ import ctypes
 import functools
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tiling.records import dataclass
 from tosajit.kernels.sets import arm
 from tosajit.kernels.sets.machine import NATIVE, machine
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from tiling.records import dataclass
 
 FEW, ANY = 2, 1 << 62
 """Rows that leave time to convert what they meet, and as many rows as there are."""
