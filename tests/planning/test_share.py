@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tiling.expr import acc, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, along, fixed
 from tiling.plan import plan
-from tiling.program import Loop, Operand, Program
+from tiling.program import Loop, Operand, OperandKind, Program
 from tiling.share import _cuts as cuts
 from tiling.share import _finish as finish
 from tiling.share import shared_loops, work
@@ -94,7 +94,7 @@ def test_rows_are_cut_where_columns_would_leave_many_gaps() -> None:
 
 def test_cores_find_their_halves_of_all_that_shares_addresses() -> None:
     rows = {"a": 1, "b": 64, "c": 512, "d": 256, "e": 64}
-    kinds = ("input", "temporary", "temporary", "temporary", "output")
+    kinds: tuple[OperandKind, ...] = ("input", "temporary", "temporary", "temporary", "output")
     operands = {n: Operand(n, "i32", 512 * rows[n], kind) for n, kind in zip(rows, kinds, strict=True)}
     nests = [first_row(old, rows[old], new, rows[new]) for old, new in pairwise(rows)]
     for cores, same in ((2, True), (1, False)):
