@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tosajit.dtypes import INT8, INT32
 from tosajit.graph import Graph
-from tosajit.operators import AVG_POOL2D, CONV2D, MAX_POOL2D, SLICE
+from tosajit.operators import AVG_POOL2D, CONV2D, DEPTHWISE_CONV2D, MAX_POOL2D, SLICE
 from tosajit.operators.types import AccType, NanMode
 from tosajit.tracing.builder import GraphBuilder
 from validating.graphs import added, rescaled, same, sums
 
 RESNET_STAGES = (3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2)
 """Blocks, filters within a block, and the stride of the first one."""
+MOBILENET_BLOCKS = (2, 1), (4, 2), (4, 1), (8, 2), (8, 1), (16, 2), *((16, 1),) * 5, (32, 2), (32, 1)
+"""Filters, in those of the first layer, and the stride of the depthwise convolution."""
 VGG_STAGES = (2, 64), (2, 128), (3, 256), (3, 512), (3, 512)
 """Convolutions and their filters; each stage ends in a pool."""
 
@@ -38,6 +42,18 @@ def resnet50(classes: int = 1000) -> Graph:
     return network.graph()
 
 
+def mobilenet_v1(size: int, filters: int, classes: int) -> Graph:
+    """MobileNetV1 with so many filters in its first layer: 32, or 8 with a multiplier of 0.25."""
+    network = Network(size)
+    network.convolution(filters, 3, 2)
+    for times, stride in MOBILENET_BLOCKS:
+        network.depthwise(3, stride)
+        network.convolution(times * filters, 1)
+    network.average()
+    network.convolution(classes, 1)
+    return network.graph()
+
+
 def vgg16_convolutions() -> Graph:
     """The thirteen convolutions of VGG-16, with their pools."""
     network = Network(224)
@@ -58,17 +74,14 @@ class Network:
     def convolution(self, filters: int, kernel: int, stride: int = 1) -> None:
         """A convolution with padding, scaled by channel to int8."""
         self._cut(kernel, stride)
-        top, bottom = self._padding(kernel, stride)
-        operator = CONV2D(
-            pad=(top, bottom, top, bottom),
-            stride=(stride, stride),
-            dilation=(1, 1),
-            acc_type=AccType.INT32,
-            local_bound=False,
-        )
-        shape = (filters, kernel, kernel, self._shape[-1])
-        total = sums(self.builder, operator, self.last, shape)
-        self.last = rescaled(self.builder, total, filters, INT32, INT8)
+        operator = CONV2D(**self._options(kernel, stride))
+        self._scaled(operator, (filters, kernel, kernel, self._shape[-1]))
+
+    def depthwise(self, kernel: int, stride: int = 1) -> None:
+        """A convolution of each channel by itself, likewise."""
+        self._cut(kernel, stride)
+        operator = DEPTHWISE_CONV2D(**self._options(kernel, stride))
+        self._scaled(operator, (kernel, kernel, self._shape[-1], 1))
 
     def maximum(self, kernel: int, stride: int) -> None:
         """A maximum pool with padding."""
@@ -101,6 +114,21 @@ class Network:
             begin = self.builder.shape((0, 0, 0, 0))
             extents = self.builder.shape((batch, reached, reached, channels))
             self.last = str(self.builder.add(SLICE(), [self.last, begin, extents]))
+
+    def _options(self, kernel: int, stride: int) -> dict[str, Any]:
+        top, bottom = self._padding(kernel, stride)
+        return {
+            "pad": (top, bottom, top, bottom),
+            "stride": (stride, stride),
+            "dilation": (1, 1),
+            "acc_type": AccType.INT32,
+            "local_bound": False,
+        }
+
+    def _scaled(self, operator: Any, shape: tuple[int, ...]) -> None:
+        total = sums(self.builder, operator, self.last, shape)
+        filters = shape[0] if isinstance(operator, CONV2D) else shape[2]
+        self.last = rescaled(self.builder, total, filters, INT32, INT8)
 
     def _padding(self, kernel: int, stride: int) -> tuple[int, int]:
         size = self._shape[1]

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from sim import machine
 from sim.machine.nvdla import nvdla
+from tosajit.graph import Graph
 from validating import eyeriss, tpu
 from validating.causes import SILICON
 from validating.facts import Configuration, Facts, rows
 from validating.figures import Figure, Table
-from validating.networks import resnet50
+from validating.networks import mobilenet_v1, resnet50
 from validating.predict import loaded, report
 
 PLATFORM = Configuration("ethos-u85-128", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only")
 FITTED_ON = "autoencoder"
-MODELS = {"1": "autoencoder", "2": "ds_cnn", "3": "", "6": "mobilenet_v2"}
-BOUNDS = {"mobilenet_v2": 0.15}
+MODELS = {"1": FITTED_ON, "2": "ds_cnn", "4": "resnet8", "6": "mobilenet_v2"}
+"""By the row of the published figure: models that we have."""
+BUILT: dict[str, tuple[str, Callable[[], Graph]]] = {
+    "3": ("MobileNetV1 0.25, 96 × 96", partial(mobilenet_v1, 96, 8, 2)),
+    "5": ("MobileNetV1 0.25, 128 × 128", partial(mobilenet_v1, 128, 8, 1001)),
+    "7": ("ResNet-50", resnet50),
+}
+"""Others, made with random weights."""
+BOUND, LEAST = 0.15, 1.0
+"""Latencies of so many milliseconds are judged: of shorter ones the launch is a large part."""
 NVDLA = (
     (32, 64, 512, 20.0, 269.0),
     (16, 64, 256, 15.0, 153.0),
@@ -32,7 +43,8 @@ SMALL = 64
 BOARD_TEXT = """NXP's figures for the i.MX 93 (Ethos-U65-256, 1 GHz, DRAM 7.5 GB/s, 384 KiB of SRAM for
 the NPU) are times as Linux sees them, driver and messages included. One launch overhead of {overhead:,}
 cycles is added to all models: what the autoencoder takes beyond our prediction of {own:,} cycles. It is
-fitted on that model alone."""
+fitted on that model alone. Judged are latencies of a millisecond and more; of the others the launch is a fourth or more.
+MobileNetV1 and ResNet-50 have random weights, whose coding may take more bytes than that of trained ones."""
 PLATFORM_TEXT = """Arm's Corstone-320 virtual platform counted the cycles of a MobileNetV2 on an
 Ethos-U85-128 (`{machine}`). That network ends in 1,000 classes; ours is that of the tests.
 Vela's own estimate, printed in the same run, is 4,942,076 cycles (+4.3 %)."""
@@ -55,18 +67,19 @@ def tables() -> list[Table]:
 
 def board() -> Table:
     """The i.MX 93."""
-    facts = {MODELS[f["id"]] or f["model"]: f for f in rows("silicon") if f["id"] in MODELS}
     base = machine("imx93").model_copy(update={"launch_overhead_cycles": 0})
-    bare = {model: report(loaded(model), base)[0] for model in facts}
-    own = bare[FITTED_ON]
+    own, _ = report(loaded(FITTED_ON), base)
     if own is None:
         text = f"Not predicted: {FITTED_ON}, which the overhead is fitted on, is missing."
         return _table("Silicon: i.MX 93", text, [])
-    overhead = max(0, round(_cycles(facts[FITTED_ON])) - own.cycles)
+    facts = {f["id"]: f for f in rows("silicon") if f["id"] in MODELS or f["id"] in BUILT}
+    fitted = next(f for number, f in facts.items() if MODELS.get(number) == FITTED_ON)
+    overhead = max(0, round(_cycles(fitted)) - own.cycles)
     launched = base.model_copy(update={"launch_overhead_cycles": overhead})
     figures = []
-    for model, fact in facts.items():
-        found, note = report(loaded(model), launched)
+    for number, fact in facts.items():
+        model, make = BUILT.get(number) or (MODELS[number], partial(loaded, MODELS[number]))
+        found, note = report(make(), launched)
         note = "fitted on this" if model == FITTED_ON else note
         predicted = found.latency_seconds * 1e3 if found else None
         measured = float(fact["value"])
@@ -74,7 +87,7 @@ def board() -> Table:
             kinds = "CNN, int8", "i.MX 93"
         else:
             kinds = "", ""
-        bound = BOUNDS.get(model)
+        bound = BOUND if measured >= LEAST else None
         figures.append(Figure(model, predicted, measured, "ms", "within", bound, note, *kinds))
     table = _table("Silicon: i.MX 93", BOARD_TEXT.format(overhead=overhead, own=own.cycles), figures)
     return replace(table, fitted="a launch, on the autoencoder")
