@@ -43,8 +43,9 @@ SMALL = 64
 BOARD_TEXT = """NXP's figures for the i.MX 93 (Ethos-U65-256, 1 GHz, DRAM 7.5 GB/s, 384 KiB of SRAM for
 the NPU) are times as Linux sees them, driver and messages included. One launch overhead of {overhead:,}
 cycles is added to all models: what the autoencoder takes beyond our prediction of {own:,} cycles. It is
-fitted on that model alone. Judged are latencies of a millisecond and more; of the others the launch is a fourth or more.
-MobileNetV1 and ResNet-50 have random weights, whose coding may take more bytes than that of trained ones."""
+fitted on that model alone. Judged are latencies of a millisecond and more; of the others the launch is a
+fourth or more. MobileNetV1 and ResNet-50 have random weights, whose coding may take more bytes than that of
+trained ones."""
 PLATFORM_TEXT = """Arm's Corstone-320 virtual platform counted the cycles of a MobileNetV2 on an
 Ethos-U85-128 (`{machine}`). That network ends in 1,000 classes; ours is that of the tests.
 Vela's own estimate, printed in the same run, is 4,942,076 cycles (+4.3 %)."""
