@@ -54,15 +54,17 @@ def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine:
         if array is not None and array.dtype == np.int8:
             shape = access.shape if len(access.shape) > 1 else (_columns(nest), -1)
             found[access.operand] = _size(array, shape, roles.depthwise, family, bits)
-            _add_scales(found, nest, access.operand, constants)
+            _add_scales(found, nest, access.operand, constants, family)
     return found
 
 
-def _add_scales(found: dict[str, int], nest: Nest, weights: str, constants: Mapping[str, Array]) -> None:
+def _add_scales(
+    found: dict[str, int], nest: Nest, weights: str, constants: Mapping[str, Array], family: str
+) -> None:
     """Biases and scales come with the weights, in one stream: they have no bytes of their own."""
     names = [nest.reads[number].operand for number in scales(nest)]
     found.update((name, 0) for name in names if name in constants and name != weights)
-    found[weights] += scale_bytes(_columns(nest))
+    found[weights] += scale_bytes(_columns(nest), family)
 
 
 def _packed_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:
@@ -153,9 +155,9 @@ def coded_bytes(
     return -(-int(bits) // 128) * 16
 
 
-def scale_bytes(channels: int) -> int:
-    """Bytes of the biases and scales of so many channels."""
-    return -(-SCALE_BYTES * channels // 16) * 16
+def scale_bytes(channels: int, family: str) -> int:
+    """Bytes of the biases and scales of so many channels, of which the U85 takes sixteen at a time."""
+    return _up(SCALE_BYTES * (_up(channels, 16) if family == "u85" else channels), 16)
 
 
 def ordered(

@@ -60,7 +60,7 @@ def test_weights_have_the_order_and_the_size_that_they_had(family: str, golden: 
 
 def test_nothing_takes_nothing_and_scales_ten_bytes_each() -> None:
     assert coded_bytes(np.zeros((0, 1, 1, 8), np.int8)) == 0
-    assert [scale_bytes(channels) for channels in (0, 1, 2, 8, 9)] == [0, 16, 32, 80, 96]
+    assert [scale_bytes(channels, "u55") for channels in (0, 1, 2, 8, 9)] == [0, 16, 32, 80, 96]
 
 
 VELA = {

@@ -266,19 +266,20 @@ def test_coded_weights_have_about_the_size_that_vela_gives(machine: str, bytes_:
     assert isinstance(step, Compute)
     found = step.groups
     sizes = stored_sizes(found.nests, found.constants, sim.machine(machine))
-    factors = 9 * scale_bytes(64) + scale_bytes(12)
+    family = machine.split("-")[1]
+    factors = 9 * scale_bytes(64, family) + scale_bytes(12, family)
     assert sum(sizes.values()) - factors == pytest.approx(bytes_, rel=0.04)
 
 
-@pytest.mark.parametrize("family", ["u55", "u85"])
-def test_biases_and_scales_come_with_the_weights(family: str) -> None:
-    """Ten bytes a channel."""
+@pytest.mark.parametrize(("family", "channels"), [("u55", 24), ("u85", 32)])
+def test_biases_and_scales_come_with_the_weights(family: str, channels: int) -> None:
+    """Ten bytes a channel; the U85 has sixteens of them."""
     (step,) = build(trace(scaled_layer, Value("x", INT8, (1, 20, 20, 8))), Options(ROOMY, run=False)).steps
     assert isinstance(step, Compute)
     found = step.groups
     sizes = stored_sizes(found.nests, found.constants, sim.machine(f"ethos-{family}-256"))
     coded = coded_bytes(np.ones((24, 1, 1, 8), np.int8), family=family)
-    assert sorted(sizes.values()) == [0, 0, 0, coded + 240]
+    assert sorted(sizes.values()) == [0, 0, 0, coded + 10 * channels]
 
 
 def scaled_layer(x: Tensor) -> Tensor:
@@ -305,4 +306,5 @@ def test_weights_without_information_take_few_bytes() -> None:
     assert coded_bytes(few) < 0.35 * noise.size
     assert noise.size < coded_bytes(noise) < 1.2 * noise.size
     assert coded_bytes(np.zeros((0, 1, 1, 8), np.int8)) == 0
-    assert scale_bytes(16) == 160
+    assert scale_bytes(16, "u55") == 160
+    assert (scale_bytes(3, "u55"), scale_bytes(3, "u85")) == (32, 160)
