@@ -26,7 +26,7 @@ from sim.cost.ethos.passes import (
     CHAIN,
     Core,
     chain_length,
-    chain_rate,
+    chained_rate,
     chains,
     commands,
     integer,
@@ -38,7 +38,7 @@ from sim.cost.ethos.passes import (
 )
 from sim.cost.ethos.passes import work as pass_work
 from sim.cost.ethos.stages import Stage, scales, stages_of
-from sim.cost.geometry import Geometry, contracts_constant, geometry, skipped_macs
+from sim.cost.geometry import Geometry, contracts_constant, geometry, skipped_macs, squarest
 from sim.cost.lanes import Ladder, Lanes
 from sim.cost.reach import Reach, reaches
 from sim.cost.sites import Site, Sites
@@ -46,19 +46,23 @@ from sim.cost.work import Work
 from tiling.expr import BYTES
 from tiling.nest import Nest
 
+WIDEST = 2
+"""The largest dilation of a kernel."""
+
 
 def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Work | None:
     """The cost of a tile of a contraction or reduction, or of passes; None for types that are not there."""
-    shape = geometry(nest, tile) if integer(nest) else None
+    shape = shape_of(nest, tile)
     if shape is None:
         return pass_work(core, nest, tile, sites)
     hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
     sites = where(nest, sites)
     layer, choice, cycles, repeats, behind = _primary(core, nest, shape, sites)
     own = max(cycles.total, scale_cycles(core, layer, choice)) * repeats
-    hides = _hides(core, nest, shape, own)
-    before = chains(core, stages.before, tile)
-    after = chains(core, stages.after, tile, behind, hides)
+    hides = _hides(core, nest, shape, own, sites)
+    # What is summed over channels cannot be in bricks of them.
+    before = chains(core, stages.before, tile, plain=layer.op == "sum")
+    after = chains(core, stages.after, tile, behind, hides, _map(layer, shape))
     turned = transposed(hardware, memory, nest, tile)
     passes = sum(one.cycles for one in (*before, *after)) + turned
     macs = shape.macs if nest.verb == "contract" else 0
@@ -102,7 +106,7 @@ def scale_cycles(core: Core, layer: Layer, choice: Choice) -> int:
 
 def lanes(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites, work: Work) -> Lanes:
     """What the array does in the cycles of such a tile."""
-    shape, full = (geometry(nest, extents) if integer(nest) else None for extents in (tile, nest.extents))
+    shape, full = (shape_of(nest, extents) for extents in (tile, nest.extents))
     if shape is None or full is None:
         return Ladder(work.cycles - work.fill).end(work)
     hardware, detail = core.hardware, dict(work.detail)
@@ -132,6 +136,11 @@ def lanes(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites, work: Wor
     return found.end(work, "passes")
 
 
+def _map(layer: Layer, shape: Geometry) -> Shape | None:
+    """What passes go over behind the array, if that is one map."""
+    return layer.output if shape.groups == 1 and (layer.op == "pool" or shape.images == 1) else None
+
+
 class Primary(NamedTuple):
     """How the array does a contraction or reduction."""
 
@@ -147,12 +156,12 @@ def _primary(core: Core, nest: Nest, shape: Geometry, sites: Sites) -> Primary:
     hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
     assert stages.primary is not None
     layer = layer_of(hardware, nest, shape, stages.primary)
-    behind = _behind(hardware, stages.after)
+    behind = behind_of(hardware, stages.after)
     if isinstance(hardware, Part55) and layer.dynamic:
         cycles, choice = matmul(hardware, shape, layer, memory)
         return Primary(layer, choice, cycles, 1, behind)
     repeats = shape.groups * (1 if layer.op == "pool" or shape.weights is None else shape.images)
-    chained = _chained_rate(hardware, stages.after[:behind])
+    chained = chained_rate(hardware, stages.after[:behind])
     choice = chosen(hardware, layer)
     place = "scratchpad" if shape.weights is None else sites[shape.weights].place
     maps = Maps(
@@ -161,14 +170,29 @@ def _primary(core: Core, nest: Nest, shape: Geometry, sites: Sites) -> Primary:
         core.at(Site(place)).memory.read_latency,
     )
     cycles = layer_cycles(hardware, layer, choice, maps, chained)
+    if isinstance(hardware, Part85) and shape.kind != "window" and layer.op == "pool":
+        other = turned_maximum(hardware, layer, maps, chained)
+        cycles = min(cycles, other, key=lambda one: one.total)
     return Primary(layer, choice, cycles, repeats, behind)
 
 
-def _hides(core: Core, nest: Nest, shape: Geometry, cycles: int) -> int:
+def turned_maximum(hardware: Part85, layer: Layer, maps: Maps, chained: float) -> Cycles:
+    """A maximum over channels as one over rows: a copy of the map is turned first."""
+    first, deep = squarest(layer.output.height), layer.input.width
+    copy = Shape(deep, *first)
+    turn = replace(layer, output=copy, input=copy, kernel=(1, 1), table=False)
+    pool = replace(layer, output=Shape(1, *first), input=copy, kernel=(deep, 1))
+    turned = layer_cycles(hardware, turn, chosen(hardware, turn), maps)
+    found = layer_cycles(hardware, pool, chosen(hardware, pool), maps, chained)
+    return replace(found, total=found.total + turned.total, products=found.products + turned.products)
+
+
+def _hides(core: Core, nest: Nest, shape: Geometry, cycles: int, sites: Sites) -> int:
     """In which of its cycles tables of what follows come: all, as if maps were where they live."""
     if core.home is core.memory:
         return cycles
-    found = _primary(core, nest, shape, (Site("offchip"),) * len(nest.accesses))
+    live = (site if n == shape.weights else Site("offchip", site.plain) for n, site in enumerate(sites))
+    found = _primary(core, nest, shape, tuple(live))
     return found.cycles.total * found.repeats
 
 
@@ -176,16 +200,10 @@ def _cores(hardware: Part55 | Part85) -> int:
     return hardware.cores if isinstance(hardware, Part55) else 1
 
 
-def _behind(hardware: Part55 | Part85, stages: tuple[Stage, ...]) -> int:
+def behind_of(hardware: Part55 | Part85, stages: tuple[Stage, ...]) -> int:
     """How many stages the U85 chains behind a contraction."""
     alone = isinstance(hardware, Part55) or not stages or pooled(stages[0])
     return 0 if alone else chain_length(stages, CHAIN - 1)
-
-
-def _chained_rate(hardware: Part55 | Part85, stages: tuple[Stage, ...]) -> float:
-    if isinstance(hardware, Part55):
-        return 0.0
-    return sum(chain_rate(hardware, stage, last=stage is stages[-1]) * stage.times for stage in stages)
 
 
 def layer_of(hardware: Part55 | Part85, nest: Nest, shape: Geometry, primary: Stage) -> Layer:
@@ -199,7 +217,8 @@ def layer_of(hardware: Part55 | Part85, nest: Nest, shape: Geometry, primary: St
         wide=shape.sum_type == "i64" and shape.data_bits == 16 and shape.weights is not None,
         table=primary.table,
     )
-    window = replace(plain, kernel=shape.kernel, stride=shape.stride, dilation=shape.dilation)
+    kernel, dilation = able(shape.kernel, shape.dilation)
+    window = replace(plain, kernel=kernel, stride=shape.stride, dilation=dilation)
     of_channels = Shape(*shape.input, shape.columns)
     if shape.weights is not None and shape.kind == "depthwise":
         return replace(window, op="depthwise", input=of_channels)
@@ -220,6 +239,30 @@ def layer_of(hardware: Part55 | Part85, nest: Nest, shape: Geometry, primary: St
     output, source = Shape(shape.rows, 1, 1), Shape(shape.rows, shape.in_channels, 1)
     kernel, bits = (1, shape.in_channels), min(plain.bits, 16)
     return replace(plain, op="pool", output=output, input=source, kernel=kernel, bits=bits, maximum=True)
+
+
+def shape_of(nest: Nest, tile: tuple[int, ...]) -> Geometry | None:
+    """The extents of what the array does; None if it does not.
+
+    Images are rows of one where each position's channels are multiplied with constants.
+    """
+    shape = geometry(nest, tile) if integer(nest) else None
+    if shape is None or shape.weights is None or shape.kind == "depthwise" or not contracts_constant(nest):
+        return shape
+    if shape.images == 1 or shape.kernel != (1, 1) or shape.stride != (1, 1):
+        return shape
+    high, wide = shape.input
+    rows = shape.images * shape.height
+    return replace(shape, images=1, height=rows, input=(shape.images * high, wide))
+
+
+def able(kernel: tuple[int, int], dilation: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """A kernel with a dilation that the hardware has, one or two: more takes zeros in between."""
+    if max(dilation) <= WIDEST:
+        return kernel, dilation
+    own = tuple(WIDEST if step % WIDEST == 0 else 1 for step in dilation)
+    (high, wide), (down, right) = kernel, (step // one for step, one in zip(dilation, own, strict=True))
+    return ((high - 1) * down + 1, (wide - 1) * right + 1), (own[0], own[1])
 
 
 def matmul(hardware: Part55, shape: Geometry, layer: Layer, memory: Memory) -> tuple[Cycles, Choice]:
@@ -273,6 +316,7 @@ def _traffic(
         if number in looked_up or (number < len(nest.reads) and reach.bytes == reach.element):
             found.append(0)
         elif number == shape.data:
+            site = site._replace(plain=site.plain or layer.op == "sum")
             size = max(reach.touched(tile), _fetched(reach, shape, layer, choice, site))
             found.append(core.at(site).moved(size, read_run(layer, choice, site.plain)))
         elif number in constants or (number == shape.weights and not layer.dynamic):
@@ -295,5 +339,5 @@ def _fetched(reach: Reach, shape: Geometry, layer: Layer, choice: Choice, site: 
 
 
 def _bricks(size: int, depth: int, site: Site) -> int:
-    """Bytes with the channels that fill up the last brick."""
-    return size if site.plain else size * up(depth, CHANNELS) // depth
+    """Bytes with the channels that fill up the last brick; single ones are rows."""
+    return size if site.plain or depth == 1 else size * up(depth, CHANNELS) // depth

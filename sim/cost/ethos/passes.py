@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import ceil, gcd, prod
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ from tiling.nest import Indirect, Nest
 
 ENTRIES, WORDS = 256, 512
 """Entries of a table for 8 bits, and for 16 bits: values and slopes. Its memory takes a byte a cycle."""
+PLAIN = 4
+"""Bytes of results that are not kept in bricks of channels: sums and factors, which are read as rows."""
 CHAIN = 4
 """Operations that the U85 does in one go, results going on through a buffer."""
 
@@ -118,8 +120,10 @@ def points(stage: Stage, tile: Sequence[int]) -> int:
     return prod(tile[axis] for axis in stage.axes)
 
 
-def stored(stage: Stage, tile: Sequence[int]) -> int:
-    """Results of a pass with those that fill up the last brick of channels."""
+def stored(stage: Stage, tile: Sequence[int], plain: bool = False) -> int:
+    """Results of a pass with those that fill up the last brick of channels, if they are kept in bricks."""
+    if plain:
+        return points(stage, tile)
     inner = max(stage.axes, default=None)
     return prod(up(tile[axis], CHANNELS) if axis == inner else tile[axis] for axis in stage.axes)
 
@@ -166,30 +170,53 @@ class Pass(NamedTuple):
 
 
 def chains(
-    core: Core, stages: Sequence[Stage], tile: Sequence[int], chained: int = 0, before: int | None = None
+    core: Core,
+    stages: Sequence[Stage],
+    tile: Sequence[int],
+    chained: int = 0,
+    before: int | None = None,
+    map: Shape | None = None,
+    plain: bool = False,
 ) -> list[Pass]:
     """The passes of stages one after the other; `chained` are another pass's.
 
     A table is loaded while the pass in front works, which hides `before` of it; None: that is another nest's.
+    `map` is what they go over, if that is known; `plain` are results that are not in bricks.
     """
-    made, place = list[Pass](), chained
-    while place < len(stages):
-        length = 1 if isinstance(core.hardware, Part55) else chain_length(stages[place:], CHAIN)
-        some = stages[place : place + length]
+    made = list[Pass]()
+    for some in runs(core.hardware, stages[chained:]):
         waiting = 0 if before is None else max(table_cycles(core, some[0]) - before, 0)
-        cycles = before = _pass(core.hardware, core.memory, some, tile)
+        cycles = before = _pass(core.hardware, core.memory, some, tile, map, plain)
         if core.home is not core.memory:
-            before = _pass(core.hardware, core.home, some, tile)
+            before = _pass(core.hardware, core.home, some, tile, map, plain)
         reads = frozenset(one.read for stage in some for one in stage.operands if one.read is not None)
         made.append(Pass(waiting + cycles, reads, before))
-        place += length
     return made
 
 
-def _pass(hardware: Part55 | Part85, memory: Memory, stages: Sequence[Stage], tile: Sequence[int]) -> int:
+def runs(hardware: Part55 | Part85, stages: Sequence[Stage]) -> Iterator[Sequence[Stage]]:
+    """The stages of each pass."""
+    place = 0
+    while place < len(stages):
+        length = 1 if isinstance(hardware, Part55) else chain_length(stages[place:], CHAIN)
+        yield stages[place : place + length]
+        place += length
+
+
+def _pass(
+    hardware: Part55 | Part85,
+    memory: Memory,
+    stages: Sequence[Stage],
+    tile: Sequence[int],
+    map: Shape | None,
+    plain: bool,
+) -> int:
+    if copied(stages[0]):
+        behind = chained_rate(hardware, stages[1:])
+        return pool_cycles(hardware, memory, stages[0], tile, behind, map)
     if isinstance(hardware, Part85):
-        return _chained(hardware, memory, stages, tile)
-    return _single(hardware, memory, stages[0], tile)
+        return _chained(hardware, memory, stages, tile, plain)
+    return _single(hardware, memory, stages[0], tile, plain)
 
 
 def commands(
@@ -216,30 +243,27 @@ def chain_length(stages: Sequence[Stage], limit: int) -> int:
     """How many stages make one chain: over the same points, and without copies into other forms."""
     length = 0
     for stage in stages[:limit]:
-        if length and (stage.axes != stages[0].axes or pooled(stage)):
+        if length and (stage.axes != stages[0].axes or copied(stage)):
             break
         length += 1
     return length
 
 
-def _single(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int]) -> int:
+def _single(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int], plain: bool) -> int:
     """Cycles of one pass on its own."""
-    if copied(stage):
-        return pool_cycles(hardware, memory, stage, tile)
-    results = stored(stage, tile)
+    results = stored(stage, tile, plain or BYTES[stage.type] >= PLAIN)
     # Operands that are repeated are read for every result.
     moved = sum(BYTES[source.type] for source in stage.operands) + BYTES[stage.type]
     rate = max(stage_rate(hardware, stage), _per_cycle(memory, moved))
     return ceil(rate * results) * stage.times
 
 
-def _chained(hardware: Part85, memory: Memory, stages: Sequence[Stage], tile: Sequence[int]) -> int:
+def _chained(
+    hardware: Part85, memory: Memory, stages: Sequence[Stage], tile: Sequence[int], plain: bool
+) -> int:
     """Cycles of a chain: the output stage takes each operation in turn, only its ends touch memory."""
-    results = stored(stages[0], tile)
-    if copied(stages[0]):
-        behind = sum(chain_rate(hardware, s, last=s is stages[-1]) * s.times for s in stages[1:])
-        return pool_cycles(hardware, memory, stages[0], tile, behind)
-    rate = sum(chain_rate(hardware, s, last=s is stages[-1]) * s.times for s in stages)
+    results = stored(stages[0], tile, plain or BYTES[stages[-1].type] >= PLAIN)
+    rate = chained_rate(hardware, stages)
     moved = 0
     for stage in stages:
         moved += sum(_size(s.type, s.axes, tile) for s in stage.operands if s.read is not None)
@@ -261,20 +285,39 @@ def copied(stage: Stage) -> bool:
 
 
 def pool_cycles(
-    hardware: Part55 | Part85, memory: Memory, stage: Stage, tile: Sequence[int], behind: float = 0.0
+    hardware: Part55 | Part85,
+    memory: Memory,
+    stage: Stage,
+    tile: Sequence[int],
+    behind: float = 0.0,
+    map: Shape | None = None,
 ) -> int:
-    """Cycles of a pooling of single elements, which is how what the array leaves as it is goes through it.
+    """Cycles of a pooling of single elements, which is how what the array leaves as it is goes through it."""
+    layer = pool_layer(stage, tile, map)
+    maps = Maps(Map(memory), Map(memory), memory.read_latency)
+    return layer_cycles(hardware, layer, chosen(hardware, layer), maps, behind).total * stage.times
 
-    Nests do not know channels where these are one axis with columns: maps are taken to be square.
+
+def pool_layer(stage: Stage, tile: Sequence[int], map: Shape | None = None) -> Layer:
+    """Such a pooling.
+
+    Nests do not know channels where these are one axis with columns: such maps are taken to be square.
     """
     (source,) = stage.operands
     bits, results = 8 * BYTES[source.type], points(stage, tile)
-    deep = gcd(results, CHANNELS)
+    flat = map is not None and map.depth == 1 and stage.table
+    if map is None or map.elements != results or flat:
+        deep = _channels(stage, tile) or gcd(results, CHANNELS)
+        map = Shape(*squarest(results // deep), deep)
     pairs = max(1, bits // 16)  # wider elements go as pairs of 16 bits
-    shape = Shape(*squarest(results // deep), deep * pairs)
-    layer = Layer("pool", shape, shape, bits=min(bits, 16), output_bits=8 * BYTES[stage.type])
-    maps = Maps(Map(memory), Map(memory), memory.read_latency)
-    return layer_cycles(hardware, layer, chosen(hardware, layer), maps, behind).total * stage.times
+    shape = map._replace(depth=map.depth * pairs)
+    return Layer("pool", shape, shape, bits=min(bits, 16), output_bits=8 * BYTES[stage.type])
+
+
+def _channels(stage: Stage, tile: Sequence[int]) -> int | None:
+    """Channels of a map whose positions do not follow each other, so that they are an axis of their own."""
+    extents = [tile[axis] for axis in sorted(stage.axes) if tile[axis] > 1]
+    return extents[-1] if len(extents) > 1 else None
 
 
 def _size(type: str, axes: frozenset[int], tile: Sequence[int]) -> int:
@@ -316,6 +359,16 @@ def chain_rate(hardware: Part85, stage: Stage, last: bool = True) -> float:
     else:
         rate = rates[{8: 0, 16: 1, 32: 2}[bits]]
     return max(rate, hardware.table_cycles if stage.table else 0.0)
+
+
+def chained_rate(hardware: Part55 | Part85, stages: Sequence[Stage]) -> float:
+    """Cycles an element of operations in a chain; the U55 and U65 have none."""
+    if isinstance(hardware, Part55):
+        return 0.0
+    # The U85 has an operation for bilinear means.
+    times = [1 if stage.kind == "resize" else stage.times for stage in stages]
+    rates = [chain_rate(hardware, stage, last=stage is stages[-1]) for stage in stages]
+    return sum(rate * count for rate, count in zip(rates, times, strict=True))
 
 
 def transposed(hardware: Part55 | Part85, memory: Memory, nest: Nest, tile: Sequence[int]) -> int:

@@ -18,8 +18,10 @@ from tiling.expr import BYTES, Expr
 from tiling.nest import Indirect, Nest
 from tiling.scalars import Family
 
-StageKind = Literal["primary", "add", "multiply", "other", "copy"]
+StageKind = Literal["primary", "add", "multiply", "other", "copy", "resize"]
 SCALING: frozenset[Family] = frozenset({"rescale", "cast", "index", "negate"})
+NEIGHBOURS = 4
+"""Elements that a bilinear one is a mean of."""
 NARROW = frozenset({"i8", "u8", "i16", "u16"})
 
 
@@ -185,11 +187,19 @@ class _Finder:
         if family == "add" and self._offset(main, given, sources):
             return main
         kind: StageKind = family if family == "add" or family == "multiply" else "other"
+        if self._is_resized(given):
+            kind = "resize"
         operands = self._matched(given[:2])
         # A choice is a product with the condition, and another with its opposite that is added.
         times = (2 if family == "choose" else 1) * max(1, len(given) - 1)
         axes = frozenset().union(*(source.axes for source in given))
         return self._stage(Stage(kind, operands, axes, expr.type, False, len(given) < 2, times))
+
+    def _is_resized(self, given: list[Source]) -> bool:
+        """Whether something is a mean of four neighbours, each with its weight."""
+        reads = [self.nest.reads[source.read] for source in given if source.read is not None]
+        names = [read.operand for read in reads if read.indirect]
+        return len(names) >= NEIGHBOURS and max(map(names.count, names)) == NEIGHBOURS
 
     def _offset(self, main: Source, given: list[Source], sources: list[Source | None]) -> bool:
         """Whether an addition is a zero point's, or a bias that is added with the scaling of a channel."""

@@ -1,0 +1,87 @@
+"""What the hardware of an Ethos-U can and cannot do, with figures that Vela 5.2.0 prints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sim
+from sim.cost.ethos import blocks
+from sim.cost.ethos.passes import Core
+from sim.cost.work import Work
+from sim.machine.arrays import Block
+from tests.sim.nests import groups
+from tosajit import Value, ops, trace
+from tosajit.dtypes import INT8, INT32
+from tosajit.tracing.tensor import Tensor
+
+U55 = "ethos-u55-128/high-end-embedded/sram-only"
+U85 = "ethos-u85-256/sys-dram-mid/sram-only"
+
+
+def cost(machine: str, network: object, *shape: int) -> Work:
+    known = sim.machine(machine)
+    assert isinstance(known.array, Block)
+    (nest,) = groups(trace(network, Value("x", INT8, shape)))  # type: ignore[arg-type]
+    found = blocks.work(Core.of(known.array, known), nest, nest.extents)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [
+        (((3, 3), (4, 4)), ((5, 5), (2, 2))),
+        (((3, 1), (3, 1)), ((7, 1), (1, 1))),
+        (((3, 3), (2, 1)), ((3, 3), (2, 1))),
+        (((1, 5), (1, 6)), ((1, 13), (1, 2))),
+    ],
+)
+def test_a_dilation_beyond_two_is_a_longer_kernel(given: object, made: object) -> None:
+    assert blocks.able(*given) == made  # type: ignore[misc]
+
+
+def test_a_convolution_with_more_dilation_takes_zeros_in_between() -> None:
+    weights, bias = np.ones((12, 1, 3, 12), np.int8), np.zeros(12, np.int32)
+
+    def network(x: Tensor) -> Tensor:
+        sums = ops.conv2d(x, weights, bias, pad=(0, 0, 8, 0), dilation=(1, 4))
+        return ops.rescale(sums, multiplier=1 << 30, shift=36, dtype=INT8)
+
+    assert cost(U85, network, 1, 1, 40, 12).cycles == pytest.approx(534, abs=8)
+
+
+def largest(x: Tensor) -> Tensor:
+    """The largest channel of each position."""
+    return ops.reduce_max(x, axis=1)
+
+
+def test_a_maximum_over_few_channels_is_one_over_rows_of_a_turned_map() -> None:
+    """In the U85, whose copies turn maps; the U55 has a column of one channel for each position."""
+    assert cost(U85, largest, 4096, 3).cycles == pytest.approx(6_448 + 4_032, rel=0.06)
+    assert cost(U55, largest, 4096, 3).cycles == pytest.approx(65_625, rel=0.01)
+
+
+def test_a_bilinear_mean_is_one_operation_of_the_u85() -> None:
+    def scaled(x: Tensor) -> Tensor:
+        scale, offset, border = (4, 2, 4, 2), (-1, -1), (1, 1)
+        wide = ops.resize(x, scale, offset, border, "BILINEAR")
+        return ops.rescale(wide, multiplier=1 << 30, shift=34, dtype=INT8)
+
+    assert cost(U85, scaled, 1, 16, 16, 16).cycles == 4096
+
+
+@pytest.mark.parametrize(("machine", "cycles"), [(U55, 15_360), (U85, 3_072)])
+def test_wide_results_are_not_in_bricks_of_channels(machine: str, cycles: int) -> None:
+    """Of three channels: Vela's shift in front of a softmax's sum, and its difference with a table."""
+
+    def wide(x: Tensor) -> Tensor:
+        largest = ops.rescale(ops.reduce_max(x, axis=1), multiplier=1 << 30, shift=30, dtype=INT32)
+        return ops.sub(ops.rescale(x, multiplier=1 << 30, shift=30, dtype=INT32), largest)
+
+    known = sim.machine(machine)
+    assert isinstance(known.array, Block)
+    *_, nest = groups(trace(wide, Value("x", INT8, (4096, 3))))
+    found = blocks.work(Core.of(known.array, known), nest, nest.extents)
+    assert found is not None
+    assert found.cycles <= 1.25 * cycles
