@@ -1,8 +1,9 @@
 """Cycles beside Vela's, live, on small networks of many kinds: medians by kind of network and configuration.
 
-Beside the ratio of cycles with our planner stands that with Vela's schedule, given to the machine as a plan
-and with what Vela charges for buffers of weights (the next column, `validating/charges.py`), and the off-chip
-bytes of both. `--only` chooses networks by parts of their names, `--objective` says what plans make least.
+Beside the ratio of cycles with our planner stands that with Vela's schedule, given to the machine as a plan,
+with what Vela charges beyond the hardware and what copies of its schedule take (the next columns,
+`validating/charges.py` and `copies.py`), and the off-chip bytes of both. `--only` chooses networks by parts
+of their names, `--objective` says what plans make least.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from validating import charges, schedules, vela
+from validating import charges, copies, schedules, vela
 from validating.facts import ROOT, Configuration
 
 import tosajit as tj
@@ -47,7 +48,9 @@ class Pair:
     their_bytes: int = 0
     """Of the off-chip memory."""
     charged: int = 0
-    """What Vela would charge for buffers of weights beyond its schedule's cycles."""
+    """What Vela would charge beyond its schedule's cycles."""
+    copied: int = 0
+    """What copies take that its schedule has and our programs do not."""
 
     @property
     def kind(self) -> str:
@@ -63,8 +66,8 @@ class Pair:
 
     @property
     def judged(self) -> int | None:
-        """What Vela's schedule is judged by: ours, and what Vela charges beyond the hardware."""
-        return None if self.scheduled is None else self.scheduled + self.charged
+        """What Vela's schedule is judged by: ours, its copies, and what Vela charges beyond the hardware."""
+        return None if self.scheduled is None else self.scheduled + self.charged + self.copied
 
     @property
     def sparing(self) -> bool:
@@ -92,7 +95,7 @@ def main() -> int:
                     pairs.append(pair)
                     line = f"{pair.ours:>12,}{pair.theirs:>12,}{pair.ratio:>8.3f}"
                     line += "       -" if pair.judged is None else f"{pair.judged / pair.theirs:>8.3f}"
-                    line += f"{pair.charged:>9,}"
+                    line += f"{pair.charged:>9,}{pair.copied:>9,}"
                     line += f"{pair.our_bytes:>12,}{pair.their_bytes:>12,} bytes"
                 else:
                     line = f"  {pair}"
@@ -120,27 +123,30 @@ def extracted(folder: Path, only: str) -> Iterator[Path]:
 
 def compared(file: Path, configuration: Configuration, objective: str | None = None) -> Pair | str:
     """Both sides, or why there is one only."""
-    totals, found, left, plain, fault = schedules.run(file, configuration)
-    if totals is None:
-        return fault
-    graph, machine = tj.load(file), tj.machine(configuration.machine)
+    printed = schedules.run(file, configuration)
+    if isinstance(printed, str):
+        return printed
+    graph, machine, found = tj.load(file), tj.machine(configuration.machine), printed.operations
     try:
         report = tj.simulate(graph, machine, objective=objective)
     except tj.TosaError as error:
         return f"{type(error).__name__}: {error}"[:100]
-    if 2 * (cycles := schedules.uncounted(report, left)) > report.cycles:
+    if 2 * (cycles := schedules.uncounted(report, printed.left)) > report.cycles:
         return (
             f"of {report.cycles:,} cycles, {cycles:,} are of what Vela leaves to the CPU and does not count"
         )
-    scheduled, charged = None, 0
+    totals = printed.totals
+    moved = report.offchip_bytes, totals.offchip_bytes
+    pair = Pair(file.stem, configuration, report.cycles, totals.cycles, None, *moved)
     try:
         plan = schedules.plan_after(found, graph, machine)
-        scheduled = tj.simulate(graph, machine, plan=plan).cycles
-        charged = charges.charge(graph, machine, plan, plain)
     except tj.PlanError as error:
         print(f"    {error}"[:200], file=sys.stderr)
-    moved = report.offchip_bytes, totals.offchip_bytes
-    return Pair(file.stem, configuration, report.cycles, totals.cycles, scheduled, *moved, charged)
+        return pair
+    made = tj.simulate(graph, machine, plan=plan)
+    charged = charges.charge(graph, machine, plan, made, schedules.plain(printed.log), found)
+    copied = copies.copies(found, printed.log, graph, machine, made)
+    return replace(pair, scheduled=made.cycles, charged=charged, copied=copied)
 
 
 def summary(pairs: list[Pair]) -> Iterator[str]:

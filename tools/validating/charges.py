@@ -1,60 +1,223 @@
-"""What Vela counts for buffers of weights beyond what the hardware does: its estimate, and no part of ours.
+"""What Vela counts beyond what the hardware does: its estimate, and no part of ours.
 
-Of an operator whose weights are copied to the SRAM, Vela 5.2.0 counts the cycles that it would take with maps
-in the memory where they live by default, less those in front that are left when the copy is there. In
-dedicated modes that memory is DRAM, even for maps that its schedule has put in the SRAM.
+Worked out from our model, not from Vela's figures. The first three are about dedicated modes, in which maps
+live in DRAM by default, but for those that a schedule has put in the SRAM.
+
+* Buffers of weights. Of an operator whose weights are copied to the SRAM, Vela 5.2.0 counts what its last
+  slice would take with maps in DRAM, and the copy, less what hides that: the operator in front with its maps
+  in DRAM. Only what that is beyond our cycles, waits for the copy among them, is charged.
+* Tables are taken to be hidden like these copies.
+* Chains (U85). What an operator passes on to another one is in no memory, but Vela counts the time to write
+  its last block to DRAM.
+* Repeated constants (U55, U65). What is added to or multiplied with each position, and left in flash or DRAM,
+  is counted as if it were read anew for each result, in runs of a block's channels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
+from math import prod
 
 import tosajit as tj
+from sim import Report
 from sim.cost.costs import Costs
-from sim.cost.sites import Site
+from sim.cost.ethos.blocks import behind_of
+from sim.cost.ethos.choosing import chosen
+from sim.cost.ethos.cycles import CHANNELS, Map, Maps, block_transfer
+from sim.cost.ethos.parts import BEAT, Part55, Part85, up
+from sim.cost.ethos.passes import Core, chains, points, pool_layer, runs
+from sim.cost.ethos.passes import copied as is_pooling
+from sim.cost.ethos.stages import Source, Stage, stages_of
+from sim.cost.sites import Site, Sites
+from sim.cost.work import Work
 from sim.events.model import Rates, SectionModel
+from sim.machine.arrays import Block
+from tiling.expr import BYTES
 from tosajit.npu.simulate import Network
+from validating.copies import copied, tensors_of
+from validating.schedules import Operation
+
+COPIES = 0
+"""Their place among the beats under way."""
 
 
-def charge(graph: tj.Graph, machine: tj.Machine, plan: tj.Plan, plain: Collection[str] = ()) -> int:
-    """The cycles that Vela adds to such a plan of a graph of one part.
+def charge(
+    graph: tj.Graph,
+    machine: tj.Machine,
+    plan: tj.Plan,
+    report: Report,
+    plain: Collection[str] = (),
+    found: Sequence[Operation] = (),
+) -> int:
+    """The cycles that Vela adds to such a plan of a graph of one part, which took what the report says.
 
-    `plain` are the maps, called after operators, that it keeps as they are and not in bricks of channels.
+    `plain` are the maps, called after operators, that it keeps as they are and not in bricks of channels;
+    `found` is its schedule, with the blocks that it works in.
     """
-    if machine.memory.activations == "scratchpad":
+    if not isinstance(machine.array, Block):
         return 0
     network = Network.of(graph)
     (part,) = network.parts
     program = network.program(part, machine, plan)
     costs, rates = Costs.of(machine), Rates.of(machine)
     models = [SectionModel(one, program.operands, rates, costs) for one in program.sections]
-    return sum(_charges(models, set(_made(models, plain))))
+    made, core = set(_made(models, plain)), Core.of(machine.array, machine)
+    taken = {one.sections[0]: one for one in report.operators if len(one.sections) == 1}
+    blocks = {name: one.block[-1] for one in found if one.block for name in one.names}
+    behind = {
+        name: copied(core._replace(memory=core.home), front, {}, constant=False)
+        for front, one in pairwise(found)
+        if front.kind == "MemoryCopy"
+        for name in one.names
+    }
+    total, hidden, added = 0, 0, 0
+    for number, model in enumerate(models):
+        section = Charged(model, core, made, blocks)
+        hidden = max((behind[one] for one in model.nest.members if one in behind), default=hidden)
+        total += sum(section.repeated)
+        if number in taken and machine.memory.activations != "scratchpad":
+            # A copy goes on while the operator in front takes longer.
+            spared = min(added, taken[number].cycles.get("weights", 0))
+            added = section.cycles(taken[number].total - spared, hidden)
+            total += added - spared
+        hidden = section.hides
+    return total
 
 
 def _made(models: Sequence[SectionModel], names: Collection[str]) -> Iterator[str]:
     """The operands that operators of such names make; parts of an operator are called after it."""
     for nest in (model.nest for model in models):
-        made = {"/".join(one.split("/")[:n]) for one in nest.members for n in range(1, one.count("/") + 2)}
-        if not made.isdisjoint(names):
+        if not tensors_of(nest.members).isdisjoint(names):
             yield from (write.access.operand for write in nest.writes)
 
 
-def _charges(models: Sequence[SectionModel], plain: Collection[str]) -> Iterator[int]:
-    """Those of sections that have one in front."""
-    for front, model in pairwise(models):
-        copied = [image is not None for image in model.section.images]
-        weights = [n for n, kind in enumerate(model.kinds) if kind == "weights" and copied[n]]
-        if not weights:
-            continue
-        machine, whole = model.rates.machine, model.nest.extents
-        live = tuple(
-            Site("scratchpad" if here else "offchip", site.plain or access.operand in plain)
-            for here, site, access in zip(copied, model.sites, model.nest.accesses, strict=False)
+class Charged:
+    """A section as Vela sees it."""
+
+    def __init__(
+        self, model: SectionModel, core: Core, plain: Collection[str], blocks: Mapping[str, int]
+    ) -> None:
+        self.block = next((blocks[one] for one in model.nest.members if one in blocks), None)
+        self.model, self.core, self.nest = model, core, model.nest
+        self.copied = [image is not None for image in model.section.images]
+        self.sites: Sites = tuple(
+            Site(site.place, site.plain or access.operand in plain)
+            for site, access in zip(model.sites, self.nest.accesses, strict=False)
         )
-        more = model.costs.work(model.nest, whole, live).cycles
-        more -= model.costs.work(model.nest, whole, model.sites).cycles
-        moved = sum(model.operands[n].stored(model.operands[n].bytes) for n in weights)
-        rate = machine.offchip_bytes_per_cycle
-        copy = machine.offchip.read_latency_cycles + (int(moved / rate) if rate else 0)
-        yield max(0, more - max(0, front.hides - copy))
+        self.live = tuple(
+            site._replace(place="offchip") if kind == "activations" else site
+            for site, kind in zip(self.sites, model.kinds, strict=False)
+        )
+
+    @property
+    def hides(self) -> int:
+        """Its last command with maps where they live, of the last slice only: what hides a copy behind it."""
+        sliced = self.weights and self.model.section.loops
+        return self._work(self.live, self._last).hides if sliced else self.model.hides
+
+    @property
+    def weights(self) -> list[int]:
+        """Accesses of weights that are copied."""
+        return [n for n, kind in enumerate(self.model.kinds) if kind == "weights" and self.copied[n]]
+
+    def cycles(self, taken: int, hidden: int) -> int:
+        """The charge on what took so long, if so much of a copy is hidden."""
+        chained = self.chained
+        if not self.weights:
+            waited = max(0, taken - self._work(self.sites).cycles)
+            return sum(chained) + max(0, self.model.ahead - hidden - waited)
+        near, last = self._work(self.sites), self._work(self.live, self._last)
+        own = primary(near) + chained[0]
+        first = max(0, self._copy(first=True) - hidden)
+        vela = max(self._copy() - hidden + primary(last), own + first)
+        return max(0, vela - (taken - passes(near))) + chained[1]
+
+    @property
+    def chained(self) -> tuple[int, int]:
+        """Cycles to write last blocks of results that only go on in a chain: of the array, and behind it."""
+        core, result, stages = self.core, len(self.nest.reads), stages_of(self.nest)
+        if not isinstance(core.hardware, Part85):
+            return 0, 0
+        behind = behind_of(core.hardware, stages.after) if stages.primary is not None else 0
+        own = 0
+        if behind and self.sites[result].place == "scratchpad":
+            there = list(self.sites)
+            there[result] = there[result]._replace(place="offchip")
+            own = primary(self._work(tuple(there))) - primary(self._work(self.sites))
+        later = 0
+        for run in runs(core.hardware, stages.after[behind:]):
+            if len(run) > 1 and is_pooling(run[0]):
+                layer = pool_layer(run[0], self.nest.extents)
+                choice = chosen(core.hardware, layer)
+                for memory, sign in ((core.far, 1), (core.memory, -1)):
+                    maps = Maps(Map(core.memory), Map(memory), 0)
+                    later += sign * block_transfer(core.hardware, layer, choice, maps)[1]
+        return own, later
+
+    @property
+    def repeated(self) -> Iterator[int]:
+        """Cycles that constants would be waited for, pass by pass."""
+        stages = stages_of(self.nest)
+        if not isinstance(self.core.hardware, Part55):
+            return
+        for stage, taken in zip(
+            stages.after, chains(self.core, stages.after, self.nest.extents), strict=True
+        ):
+            reads = [source for source in stage.operands if source.read is not None]
+            times = [self._read(stage, source) for source in reads if source.axes < stage.axes]
+            yield max(0, max(times, default=0) - taken.cycles)
+
+    def _read(self, stage: Stage, source: Source) -> int:
+        """Cycles to read a constant anew for each result; none for single numbers, and where it is copied."""
+        number, extents = source.read, self.nest.extents
+        assert number is not None
+        deep, operand = prod(extents[axis] for axis in source.axes), self.model.operands[number]
+        if deep == 1 or operand.kind != "constant" or self.sites[number].place != "offchip":
+            return 0
+        size, block = BYTES[source.type], self.block or deep
+        results = points(stage, extents) // deep * up(deep, CHANNELS)
+        moved = Map(self.core.far, plain=True).moved(
+            results * size, size * (results if block == deep else block)
+        )
+        return self.core.far.cycles(moved, 0)
+
+    def _copy(self, first: bool = False) -> int:
+        """Cycles of the copy of the weights, with their biases and scales, or of the first slice."""
+        model, machine = self.model, self.model.rates.machine
+        share = 1.0
+        if first and (loops := model.section.loops):
+            share = 1 / prod(loop.count for loop in loops)
+        size = sum(model.operands[n].stored(model.operands[n].bytes) for n in self.weights)
+        return machine.offchip.read_latency_cycles + int(share * size / self.rate)
+
+    @property
+    def rate(self) -> float:
+        """Bytes a cycle that copies come at."""
+        core, machine = self.core, self.model.rates.machine
+        whole = machine.offchip_bytes_per_cycle or float("inf")
+        if not isinstance(core.hardware, Part85):
+            return whole
+        limit = 0.8 * core.hardware.outstanding[COPIES] * BEAT / machine.offchip.read_latency_cycles
+        return min(whole, limit)
+
+    @property
+    def _last(self) -> tuple[int, ...]:
+        """Extents of the last slice."""
+        extents = list(self.nest.extents)
+        for loop in self.model.section.loops:
+            extents[loop.axis] -= loop.step * (loop.count - 1)
+        return tuple(extents)
+
+    def _work(self, sites: Sites, extents: tuple[int, ...] = ()) -> Work:
+        return self.model.costs.work(self.nest, extents or self.nest.extents, sites)
+
+
+def primary(work: Work) -> int:
+    """Cycles of the array itself."""
+    return work.cycles - passes(work)
+
+
+def passes(work: Work) -> int:
+    """Cycles of the passes before and after it."""
+    return dict(work.detail).get("pass_cycles", 0)

@@ -17,10 +17,13 @@ from pathlib import Path
 import tosajit as tj
 from sim import Report
 from tiling.schedule import Box, Cascade, Choice, Schedule
+from tosajit.npu.simulate import Network as Planned
 from validating import vela
 from validating.facts import Configuration, Facts, Network, network
 
 OPERATION = re.compile(r"^\t(\d+): Operation (\S+)\s+- OFM ([\d, ]+) \(in (\w+)\)")
+BLOCK = re.compile(r"^\t\tOperator Config = OFM Block=\[([\d, ]*)\]")
+READ = re.compile(r"^\t\tIFM Stripe +=\s*\[([\d, ]*)\]")
 STRIPE = re.compile(r"^\t\tOFM Stripe +=\s*\[([\d, ]*)\]")
 CASCADE = re.compile(r"^\t\tAssigned Cascade = (\d+)")
 BUFFER = re.compile(r"^\t\tWeight buffer = (\d+) bytes \((\w+)\)")
@@ -29,6 +32,8 @@ BEHIND = re.compile(r"^\t\tsub-operations: (?:\[ (.*) \]|-)")
 MEMORY = re.compile(r"^Allocation, memory (\w+),")
 PLACE = re.compile(r"^ *\d+ - +\d+: .* : ([^;]+)")
 PLAIN = re.compile(r"^ *\d+ - +\d+: .*: NHWC +: ([^;]+)")
+ALIGNED = 64
+"""Bytes that buffers begin at multiples of."""
 COPIES = {"None": 0, "Single": 1, "Double": 2}
 
 
@@ -40,6 +45,10 @@ class Operation:
     shape: tuple[int, ...]
     area: str
     """Where the result lives: `Sram`, `Dram` or flash."""
+    block: tuple[int, ...] = ()
+    """What it works on at a time."""
+    read: tuple[int, ...] = ()
+    """What it reads at a time."""
     stripe: tuple[int, ...] = ()
     cascade: int = 0
     """Its number; 0 stands for none."""
@@ -51,6 +60,8 @@ class Operation:
     """How many operations it does along with it."""
     names: tuple[str, ...] = ()
     """The tensors that it and these make."""
+    own: str = ""
+    """What Vela calls its result, if that is none of the network's."""
 
     @property
     def stripes(self) -> int:
@@ -73,6 +84,10 @@ def operations(log: str) -> list[Operation]:
 
 def _with(operation: Operation, line: str) -> Operation:
     """The operation with what a line says of it."""
+    if match := BLOCK.match(line):
+        return replace(operation, block=_numbers(match[1]))
+    if match := READ.match(line):
+        return replace(operation, read=_numbers(match[1]))
     if match := STRIPE.match(line):
         return replace(operation, stripe=_numbers(match[1]))
     if match := CASCADE.match(line):
@@ -113,34 +128,45 @@ def named(
 ) -> list[Operation]:
     """The operations with the names of Vela's table, which has a row for each and for those behind it.
 
-    Of operations that it does in one go, only the last result has a place.
+    That holds for those that it leaves to the CPU, too. Of operations that it does in one go, only the last
+    result has a place.
     """
-    rows, place, result = [row for row in rows if row["Target"] == "NPU"], 0, []
+    place, result = 0, list[Operation]()
     for operation in found:
         own = rows[place : place + 1 + operation.behind]
         place += len(own)
         names = tuple(row["Name"].split(";")[0] for row in own)
         area = next((places[name] for name in reversed(names) if places and name in places), operation.area)
-        result.append(replace(operation, names=names, area=area))
+        last = own[0]["Name"].split(";")[-1] if own else ""
+        result.append(replace(operation, names=names, area=area, own=last))
     return result
 
 
-def run(
-    file: Path, configuration: Configuration
-) -> tuple[Network | None, list[Operation], tuple[str, ...], frozenset[str], str]:
-    """Vela's totals, its schedule, what it leaves to the CPU, and its plain maps; why there are none."""
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """What Vela prints of a network on a configuration."""
+
+    totals: Network
+    operations: tuple[Operation, ...]
+    left: tuple[str, ...]
+    """What it leaves to the CPU."""
+    log: str
+
+
+def run(file: Path, configuration: Configuration) -> Printed | str:
+    """What Vela prints, or why it prints nothing."""
     with tempfile.TemporaryDirectory() as folder:
         command = vela.arguments(file, configuration, Path(folder))
         more = ("--verbose-schedule", "--verbose-allocation", "--verbose-performance")
         done = subprocess.run([*command, *more], capture_output=True, text=True)
         tables = [next(iter(Path(folder).glob(f"*_{part}*.csv")), None) for part in ("summary", "per-layer")]
         if None in tables:
-            return None, [], (), frozenset(), vela.fault_of(done.stdout + done.stderr)
+            return vela.fault_of(done.stdout + done.stderr)
         summary, layers = (list(csv.DictReader(table.open(newline=""))) for table in tables if table)
     totals = network({**summary[0], "network": f"{file.stem}{file.suffix}"})
     left = tuple(row["Name"].split(";")[0] for row in layers if row["Target"] == "CPU")
     found = named(operations(done.stdout), layers, areas(done.stdout))
-    return totals, found, left, plain(done.stdout), ""
+    return Printed(totals, tuple(found), left, done.stdout)
 
 
 def uncounted(report: Report, left: Sequence[str]) -> int:
@@ -165,7 +191,39 @@ def plan_after(found: Sequence[Operation], graph: tj.Graph, machine: tj.Machine)
     outside = {name for one in found if one.area != "Sram" for name in one.names}
     kept = {name: None for name in inside if name not in outside}
     choices = _choices(found, writers, striped, buffered)
-    return tj.plan(graph, machine, plan=tj.Plan(own.machine, {part: Schedule(choices, cascades, kept)}))
+    made = tj.plan(graph, machine, plan=tj.Plan(own.machine, {part: Schedule(choices, cascades, kept)}))
+    return _apart(made, graph, machine)
+
+
+def _apart(plan: tj.Plan, graph: tj.Graph, machine: tj.Machine) -> tj.Plan:
+    """The plan with each buffer of weights elsewhere than the one in front, so that it is filled ahead.
+
+    Where maps live in the scratchpad our planner spares it, and Vela fills buffers a step ahead. They go
+    above all else, if there is room for two.
+    """
+    network = Planned.of(graph)
+    (part,) = network.parts
+    (name,) = plan.parts
+    program, schedule = network.program(part, machine, plan), plan.parts[name]
+    boxes = {one.nest.members: [i for i in one.images if i is not None] for one in program.sections}
+    sizes = {
+        group: max(image.end for image in boxes[choice.operators])
+        for group, choice in plan
+        if choice.boxes and len(choice.boxes) == 1 and len(boxes.get(choice.operators, ())) == 1
+    }
+    size = -(-max(sizes.values(), default=0) // ALIGNED) * ALIGNED
+    base = -(-program.scratch_bytes // ALIGNED) * ALIGNED
+    if machine.memory.activations != "scratchpad" or not size or base + 2 * size > machine.scratchpad.bytes:
+        return plan
+    groups = dict(schedule.groups)
+    for number, group in enumerate(sizes):
+        choice = groups[group]
+        moved = {
+            operand: tuple(replace(box, address=base + number % 2 * size) for box in some)
+            for operand, some in (choice.boxes or {}).items()
+        }
+        groups[group] = replace(choice, boxes=moved)
+    return tj.plan(graph, machine, plan=tj.Plan(plan.machine, {name: replace(schedule, groups=groups)}))
 
 
 def _writers(plan: tj.Plan) -> dict[str, str]:
