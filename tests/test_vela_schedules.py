@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tarfile
 from functools import cache
 
 import numpy as np
@@ -215,14 +216,24 @@ def test_a_plain_map_in_dram_takes_a_burst_for_each_position() -> None:
     assert layer_cycles(core.hardware, layer, chosen(core.hardware, layer), maps).total == 24_074
 
 
-@pytest.mark.parametrize("name", ["gru_i8", "cnn_i16x8", "transformer_i8"])
+def test_held_out_networks_are_others() -> None:
+    names = [tarfile.open(one).getnames() for one in (vela_live.ARCHIVE, vela_live.HELD_OUT)]
+    assert set(names[0]).isdisjoint(names[1])
+    assert all(name.endswith("_i8.tflite") or name.endswith("_i16x8.tflite") for name in names[1])
+
+
+@pytest.mark.parametrize("name", ["gru_i8", "cnn_i16x8", "transformer_i8", "lstm_wide_i8", "vgg_i16x8"])
 def test_kinds_and_medians(name: str) -> None:
     configuration = Configuration("ethos-u85-256", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only")
     pairs = [
         vela_live.Pair(name, configuration, ours, 100, 102, moved, 1000)
         for ours, moved in ((90, 1020), (104, 1021), (120, 0))
     ]
-    kind = {"gru_i8": "recurrent i8", "cnn_i16x8": "CNN i16x8", "transformer_i8": "other i8"}[name]
+    kinds = {
+        **{"gru_i8": "recurrent i8", "cnn_i16x8": "CNN i16x8", "transformer_i8": "other i8"},
+        **{"lstm_wide_i8": "recurrent i8", "vgg_i16x8": "CNN i16x8"},
+    }
+    kind = kinds[name]
     assert {pair.kind for pair in pairs} == {kind}
     lines = list(vela_live.summary(pairs))
     assert len(lines) == 3

@@ -32,17 +32,18 @@ def main(names: list[str]) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in names or NETWORKS:
         tf.keras.utils.set_random_seed(7)
-        model = _made(tf.keras, NETWORKS[name])
+        model = made(tf.keras, NETWORKS[name])
         for kind, convert in (("f32", None), ("i8", INTEGERS), ("i16x8", WORDS)):
             if kind != "i16x8" or name in WITH_WORDS:
-                content = _converted(tf, model, random, convert)
+                content = converted(tf, model, random, convert)
                 (FOLDER / f"{name}_{kind}.tflite").write_bytes(content)
                 print(f"{name}_{kind}: {len(content)} bytes", flush=True)
     archives.write(ARCHIVE, FOLDER, sorted(FOLDER.iterdir()))
     print(f"{ARCHIVE.name}: {ARCHIVE.stat().st_size} bytes")
 
 
-def _made(keras: Any, network: Network) -> Any:
+def made(keras: Any, network: Network) -> Any:
+    """A network with weights drawn."""
     build, shape = network
     given = keras.layers.Input(shape)
     model = keras.Model(given, build(keras.layers, given))
@@ -55,7 +56,8 @@ def _made(keras: Any, network: Network) -> Any:
     return model
 
 
-def _converted(tf: Any, model: Any, random: np.random.Generator, operators: str | None) -> bytes:
+def converted(tf: Any, model: Any, random: np.random.Generator, operators: str | None) -> bytes:
+    """A network as a file, of integers if operators are given."""
     from tensorflow.python.framework import convert_to_constants
 
     shape = (1, *model.input_shape[1:])
@@ -74,7 +76,8 @@ def _converted(tf: Any, model: Any, random: np.random.Generator, operators: str 
     return content
 
 
-def _convolved(layers: Any, x: Any, channels: int, size: int = 3, stride: int = 1, then: str = "relu") -> Any:
+def convolved(layers: Any, x: Any, channels: int, size: int = 3, stride: int = 1, then: str = "relu") -> Any:
+    """A convolution with what is mostly behind it."""
     x = layers.Conv2D(channels, size, stride, padding="same", use_bias=False)(x)
     return layers.Activation(then)(layers.BatchNormalization()(x))
 
@@ -96,27 +99,27 @@ def cnn(layers: Any, x: Any) -> Any:
 
 def resnet(layers: Any, x: Any) -> Any:
     """Residual blocks, with and without a bottleneck."""
-    x = layers.MaxPool2D(3, 2, padding="same")(_convolved(layers, x, 8, 7, 2))
+    x = layers.MaxPool2D(3, 2, padding="same")(convolved(layers, x, 8, 7, 2))
     for channels, stride in ((8, 1), (16, 2)):
-        y = _convolved(layers, x, channels, 3, stride)
-        y = _convolved(layers, y, channels, then="linear")
-        near = x if stride == 1 else _convolved(layers, x, channels, 1, stride, "linear")
+        y = convolved(layers, x, channels, 3, stride)
+        y = convolved(layers, y, channels, then="linear")
+        near = x if stride == 1 else convolved(layers, x, channels, 1, stride, "linear")
         x = layers.Activation("relu")(layers.Add()([y, near]))
-    y = _convolved(layers, _convolved(layers, x, 16, 1), 16)
-    y = _convolved(layers, y, 16, 1, then="linear")
+    y = convolved(layers, convolved(layers, x, 16, 1), 16)
+    y = convolved(layers, y, 16, 1, then="linear")
     return _classified(layers, layers.ReLU()(layers.Add()([x, y])))
 
 
 def mobilenet(layers: Any, x: Any) -> Any:
     """Depthwise and pointwise convolutions, with inverted residuals."""
-    x = _convolved(layers, x, 8, 3, 2, "relu6")
+    x = convolved(layers, x, 8, 3, 2, "relu6")
     for channels, stride in ((8, 1), (16, 2), (16, 1)):
-        y = _convolved(layers, x, 24, 1, then="relu6")
+        y = convolved(layers, x, 24, 1, then="relu6")
         y = layers.DepthwiseConv2D(3, stride, padding="same", use_bias=False)(y)
         y = layers.Activation("relu6")(layers.BatchNormalization()(y))
-        y = _convolved(layers, y, channels, 1, then="linear")
+        y = convolved(layers, y, channels, 1, then="linear")
         x = layers.Add()([x, y]) if y.shape == x.shape else y
-    return _classified(layers, _convolved(layers, x, 32, 1, then="relu6"))
+    return _classified(layers, convolved(layers, x, 32, 1, then="relu6"))
 
 
 def _excited(layers: Any, x: Any, gate: str) -> Any:
@@ -139,14 +142,14 @@ def _hard_swish(layers: Any, x: Any) -> Any:
 
 def mobilenet_v3(layers: Any, x: Any) -> Any:
     """Hard swish, squeeze and excitation."""
-    x = _hard_swish(layers, _convolved(layers, x, 8, 3, 2, "linear"))
+    x = _hard_swish(layers, convolved(layers, x, 8, 3, 2, "linear"))
     for channels, stride, size in ((8, 1, 3), (16, 2, 5), (16, 1, 5)):
-        y = _convolved(layers, x, 24, 1, then="linear")
+        y = convolved(layers, x, 24, 1, then="linear")
         y = layers.ReLU()(y) if size == 3 else _hard_swish(layers, y)
         y = layers.DepthwiseConv2D(size, stride, padding="same")(y)
         y = layers.BatchNormalization()(y)
         y = layers.ReLU()(y) if size == 3 else _hard_swish(layers, y)
-        y = _convolved(layers, _excited(layers, y, "hard_sigmoid"), channels, 1, then="linear")
+        y = convolved(layers, _excited(layers, y, "hard_sigmoid"), channels, 1, then="linear")
         x = layers.Add()([x, y]) if y.shape == x.shape else y
     x = _hard_swish(layers, layers.GlobalAveragePooling2D(keepdims=True)(x))
     x = layers.Flatten()(layers.Conv2D(6, 1)(x))
@@ -156,21 +159,21 @@ def mobilenet_v3(layers: Any, x: Any) -> Any:
 def efficientnet(layers: Any, x: Any) -> Any:
     """Swish, squeeze and excitation; inputs are normalised."""
     x = layers.Rescaling(1 / 2.0, -0.5)(x)
-    x = _convolved(layers, x, 8, 3, 2, "swish")
+    x = convolved(layers, x, 8, 3, 2, "swish")
     for size in (3, 5):
         y = layers.DepthwiseConv2D(size, padding="same", use_bias=False)(
-            _convolved(layers, x, 16, 1, then="swish")
+            convolved(layers, x, 16, 1, then="swish")
         )
         y = layers.Activation("swish")(layers.BatchNormalization()(y))
-        x = layers.Add()([x, _convolved(layers, _excited(layers, y, "sigmoid"), 8, 1, then="linear")])
+        x = layers.Add()([x, convolved(layers, _excited(layers, y, "sigmoid"), 8, 1, then="linear")])
     return _classified(layers, x)
 
 
 def inception(layers: Any, x: Any) -> Any:
     """Branches that are concatenated, averages, leaky rectifiers, dense blocks."""
-    x = layers.ZeroPadding2D(1)(_convolved(layers, x, 8, 3, 2))
-    parts = [_convolved(layers, x, 8, 1), _convolved(layers, x, 8, 5)]
-    parts.append(_convolved(layers, layers.AveragePooling2D(3, 1, padding="same")(x), 8, 1))
+    x = layers.ZeroPadding2D(1)(convolved(layers, x, 8, 3, 2))
+    parts = [convolved(layers, x, 8, 1), convolved(layers, x, 8, 5)]
+    parts.append(convolved(layers, layers.AveragePooling2D(3, 1, padding="same")(x), 8, 1))
     parts.append(layers.MaxPool2D(3, 1, padding="same")(x))
     x = layers.Concatenate()(parts)
     for _ in range(2):
@@ -185,14 +188,14 @@ def unet(layers: Any, x: Any) -> Any:
     """Down and up again: convolutions that are transposed or dilated, both kinds of resizing."""
     skips = []
     for channels in (8, 12):
-        x = _convolved(layers, _convolved(layers, x, channels), channels)
+        x = convolved(layers, convolved(layers, x, channels), channels)
         skips.append(x)
         x = layers.MaxPool2D()(x)
     x = layers.Conv2D(16, 3, padding="same", dilation_rate=2, activation="relu")(x)
     x = layers.Conv2DTranspose(12, 2, 2)(x)
     x = layers.Conv2DTranspose(12, 3, padding="same", activation="relu")(layers.Concatenate()([x, skips[1]]))
     x = layers.Concatenate()([layers.UpSampling2D(interpolation="bilinear")(x), skips[0]])
-    x = layers.UpSampling2D()(_convolved(layers, x, 8))
+    x = layers.UpSampling2D()(convolved(layers, x, 8))
     y = layers.Conv2D(3, 1, activation="softmax")(x)
     z = layers.Conv2D(1, 1, activation="sigmoid")(x)
     return layers.Concatenate()([y, z])

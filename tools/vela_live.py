@@ -3,7 +3,7 @@
 Beside the ratio of cycles with our planner stands that with Vela's schedule, given to the machine as a plan,
 with what Vela charges beyond the hardware and what copies of its schedule take (the next columns,
 `validating/charges.py` and `copies.py`), and the off-chip bytes of both. `--only` chooses networks by parts
-of their names, `--objective` says what plans make least.
+of their names, `--objective` says what plans make least, `--held-out` takes others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from validating.facts import ROOT, Configuration
 
 import tosajit as tj
 
-ARCHIVE = ROOT / "tools" / "kernel_networks.tar.xz"
+ARCHIVE, HELD_OUT = (ROOT / "tools" / f"{name}_networks.tar.xz" for name in ("kernel", "held_out"))
 CONFIGURATIONS = (
     Configuration("ethos-u55-128", "Ethos_U55_High_End_Embedded", "Shared_Sram"),
     Configuration("ethos-u65-256", "Ethos_U65_High_End", "Dedicated_Sram_384KB"),
@@ -56,7 +56,7 @@ class Pair:
     def kind(self) -> str:
         """What kind of network it is: recurrent, of which type, and so on."""
         name, _, kind = self.network.rpartition("_")
-        family = "recurrent" if name in ("gru", "lstm") else "CNN" if name in CNNS else "other"
+        family = "recurrent" if name.startswith(RECURRENT) else "CNN" if name in CNNS else "other"
         return f"{family} {kind}"
 
     @property
@@ -75,7 +75,11 @@ class Pair:
         return self.our_bytes <= (1 + MORE) * self.their_bytes
 
 
-CNNS = ("cnn", "mobilenet", "resnet", "inception", "efficientnet", "autoencoder", "temporal")
+RECURRENT = "gru", "lstm"
+CNNS = (
+    *("cnn", "mobilenet", "resnet", "inception", "efficientnet", "autoencoder", "temporal"),
+    *("vgg", "squeezenet", "keywords", "temporal_residual"),
+)
 
 
 def main() -> int:
@@ -88,7 +92,7 @@ def main() -> int:
         return 1
     pairs: list[Pair] = []
     with tempfile.TemporaryDirectory() as folder:
-        for file in extracted(Path(folder), options.only):
+        for file in extracted(Path(folder), options.only, HELD_OUT if options.held_out else ARCHIVE):
             for configuration in CONFIGURATIONS:
                 pair = compared(file, configuration, options.objective)
                 if isinstance(pair, Pair):
@@ -108,13 +112,14 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="_i", metavar="NAMES", help="parts of names, by commas")
+    parser.add_argument("--held-out", action="store_true", help="networks that nothing was changed for")
     parser.add_argument("--objective", metavar="WHAT", help="what plans make least: time, traffic, …")
     return parser.parse_args()
 
 
-def extracted(folder: Path, only: str) -> Iterator[Path]:
-    """The networks of the archive as files."""
-    with tarfile.open(ARCHIVE) as archive:
+def extracted(folder: Path, only: str, source: Path = ARCHIVE) -> Iterator[Path]:
+    """The networks of an archive as files."""
+    with tarfile.open(source) as archive:
         archive.extractall(folder, filter="data")
     for file in sorted(folder.glob("*.tflite")):
         if any(part in file.stem for part in only.split(",")) and not file.stem.endswith("f32"):
