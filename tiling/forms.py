@@ -75,6 +75,7 @@ class Forms:
         self._forms: dict[Hashable, Form] = {}
         self._made: dict[Hashable, Made | None] = {}
         self._facts: dict[Hashable, bool] = {}
+        self._repeated: dict[Piece, int] = {}
 
     def piece(self, nest: Nest) -> Piece:
         """A nest as it is, but for its constants."""
@@ -102,8 +103,11 @@ class Forms:
 
     def repeated(self, piece: Piece) -> int:
         """How many of its operands are constants that others of them are, too."""
-        constants = [str(name) for name in piece.operands if isinstance(name, Use)]
-        return len(constants) - len(set(constants))
+        found = self._repeated.get(piece)
+        if found is None:
+            constants = [str(name) for name in piece.operands if isinstance(name, Use)]
+            found = self._repeated[piece] = len(constants) - len(set(constants))
+        return found
 
     def normal(self, piece: Piece) -> Piece:
         """The normal form of a piece."""

@@ -23,6 +23,7 @@ BEHIND = 4
 """How many steps behind a contraction are looked at, such as bias, rescale and clamp."""
 MAX_REPEATED = 24
 """How many scalar steps each reader of a value may repeat, so that it is stored as narrow as it is."""
+_NONE: frozenset[str] = frozenset()
 
 
 def fuse(
@@ -68,6 +69,7 @@ class _Fusion:
         self.kept, self.supports, self.frugal = frozenset(kept), supports, frugal
         self.forms = Forms(constants)
         self.nests: list[Piece | None] = [None] * len(nests)
+        self.names = [(_NONE, _NONE)] * len(nests)  # of what each reads, and of what it writes
         self.writers: dict[str, set[int]] = {}
         self.readers: dict[str, set[int]] = {}
         for number, nest in enumerate(nests):
@@ -79,16 +81,13 @@ class _Fusion:
 
     def _put(self, number: int, piece: Piece | None) -> None:
         """Let a nest stand at `number` from now on."""
-        before = self.nests[number]
-        for index, old, new in (
-            (self.writers, _written(before), _written(piece)),
-            (self.readers, _read(before), _read(piece)),
-        ):
+        before, now = self.names[number], (piece.read, piece.written) if piece is not None else (_NONE, _NONE)
+        for index, old, new in zip((self.readers, self.writers), before, now, strict=True):
             for name in old - new:
                 index[name].discard(number)
             for name in new - old:
                 index.setdefault(name, set()).add(number)
-        self.nests[number] = piece
+        self.nests[number], self.names[number] = piece, now
 
     def pull(self, into_reductions: bool, widening: bool = False) -> None:
         """Inline producers without reductions into their consumers where that repeats no work.
@@ -190,7 +189,7 @@ class _Fusion:
         if operand in self.kept or self.readers.get(operand):
             return
         for number in tuple(self.writers.get(operand, ())):
-            if _written(self.nests[number]) == {operand}:
+            if self.names[number][1] == {operand}:
                 self._put(number, None)
 
     def push(self) -> None:
@@ -278,14 +277,6 @@ class _Fusion:
 def _split(nest: Nest) -> Nest:
     """The nest with a dimension of its operands for each axis, where it can be."""
     return map_accesses(nest, lambda access: split_dimensions(access, nest, mixed=True))
-
-
-def _written(piece: Piece | None) -> frozenset[str]:
-    return piece.written if piece is not None else frozenset()
-
-
-def _read(piece: Piece | None) -> frozenset[str]:
-    return piece.read if piece is not None else frozenset()
 
 
 def _is_map(nest: Nest) -> bool:
