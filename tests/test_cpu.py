@@ -66,7 +66,6 @@ def test_a_cpu_by_name_has_the_features_of_its_kind_and_no_others(monkeypatch: p
     assert "+sse4.2" in cpu().switches
     assert "-avx2" in cpu().switches
     assert not plain.fuses()
-    assert not plain.scales()
 
 
 @X86

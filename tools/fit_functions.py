@@ -107,7 +107,7 @@ def identity(x: Numbers) -> Numbers:
 
 
 FITS = (
-    Fit("EXP", 1.1e-7, np.exp, (-LN_2 / 2, LN_2 / 2), square, lambda x: 1 + x),
+    Fit("EXP", 3.8e-9, lambda x: np.exp(x / 2), (-LN_2, LN_2), square, lambda x: 1 + x / 2),
     Fit("EXP_SHORT", 1.3e-4, np.exp, (-LN_2 / 2, LN_2 / 2), square, lambda x: 1 + x),
     Fit("EXP_ROOT", 1.3e-4, lambda x: np.exp(x / 2), (-LN_2, LN_2), square, lambda x: 1 + x / 2),
     Fit("LOG", 3.3e-8, np.log1p, (1 / TOP - 1, TOP - 1), square, identity),

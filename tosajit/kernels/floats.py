@@ -29,7 +29,7 @@ from tosajit.kernels.intrinsics import (
     _scope,
     intrinsic,
 )
-from tosajit.kernels.plain import fuses, scales
+from tosajit.kernels.plain import fuses
 from tosajit.kernels.sets.registry import cpu
 
 I32, F32, HALF = ir.IntType(32), ir.FloatType(), ir.HalfType()
@@ -341,24 +341,6 @@ def float_fused(
         return builder.call(function, arguments)
 
     return types.float32(types.float32, types.float32, types.float32), generate
-
-
-@intrinsic
-def float_scaled(typing_context: Typing, value: types.Type, exponent: types.Type) -> Definition:
-    """A number near one, times two to the power of an int32 from -252 to 254."""
-
-    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
-        value, exponent = arguments
-        if scales():
-            kind = ir.FunctionType(F32, [F32, I32])
-            return builder.call(builder.module.declare_intrinsic("llvm.ldexp", [F32, I32], kind), arguments)
-        half = builder.ashr(exponent, I32(1))
-        for part in (half, builder.sub(exponent, half)):
-            power = builder.bitcast(builder.shl(builder.add(part, I32(127)), I32(23)), F32)
-            value = builder.fmul(value, power)
-        return value
-
-    return types.float32(types.float32, types.int32), generate
 
 
 @intrinsic

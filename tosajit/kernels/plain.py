@@ -13,11 +13,6 @@ def fuses() -> bool:
     return "fma" in cpu().features or cpu().is_arm
 
 
-def scales() -> bool:
-    """Whether the CPU multiplies vectors by powers of two in one instruction."""
-    return "avx512f" in cpu().features
-
-
 def multiply_high(a: Any, b: Any) -> Any:
     """The upper half of the product of two uint32."""
     return np.uint32((np.uint64(a) * np.uint64(b)) >> np.uint64(32))
@@ -107,11 +102,6 @@ def float_fused(first: Any, second: Any, third: Any) -> Any:
     odd = np.asarray(total).view(np.int64) & 1
     inexact = np.isfinite(total) & (rest != 0) & (odd == 0)
     return np.float32(np.where(inexact, np.nextafter(total, np.copysign(np.inf, rest)), total))
-
-
-def float_scaled(value: Any, exponent: Any) -> Any:
-    """A number times a power of two."""
-    return np.ldexp(np.float32(value), np.int32(exponent))
 
 
 NAMES = {name: item for name, item in globals().items() if callable(item) and name != "Any"}

@@ -56,30 +56,32 @@ from tosajit.kernels.coefficients import (
     TWO_OVER_PI,
     TWO_OVER_ROOT_PI,
 )
-from tosajit.kernels.floating import FLOATS, T, choose, float_abs, float_even, float_root, signed
+from tosajit.kernels.floating import FLOATS, T, choose, float_abs, float_root, signed
 
 bits_of: Any = None
 float_of: Any = None
 float_fused: Any = None
-float_scaled: Any = None
 near_bf16: Any = None
 
 
 def exp_plain(x: Number) -> Number:
-    """The exponential: of what is left of a multiple of ln 2, and a power of two; NaN passes both limits."""
+    """The exponential of a number within limits beyond which it is 0 or infinity; NaN passes both."""
     above = choose(x < np.float32(EXP_LEAST), np.float32(EXP_LEAST), x)
     return exp_near(choose(above > np.float32(EXP_MOST), np.float32(EXP_MOST), above))
 
 
 def exp_near(x: Number) -> Number:
-    """The exponential of a number between -150 and 130."""
-    n = float_even(np.float32(x * np.float32(LOG2_E)))
-    r = float_fused(n, np.float32(-LN_2), x)
+    """The exponential of a number from -150 to 130, the square of its root, which is a normal number."""
+    added = float_fused(x, np.float32(HALF_LOG2_E), np.float32(BIASED_ROUNDER))
+    r = float_fused(np.float32(added - np.float32(BIASED_ROUNDER)), np.float32(-TWO_LN_2), x)
     p = float_fused(r, np.float32(EXP[0]), np.float32(EXP[1]))
     p = float_fused(p, r, np.float32(EXP[2]))
     p = float_fused(p, r, np.float32(EXP[3]))
+    p = float_fused(p, r, np.float32(EXP[4]))
+    p = float_fused(p, r, np.float32(0.5))
     p = float_fused(p, r, np.float32(1))
-    return float_scaled(float_fused(p, r, np.float32(1)), np.int32(n))
+    root = np.float32(p * float_of(np.int32(bits_of(added) << 23)))
+    return np.float32(root * root)
 
 
 def exp_root(x: Number, scale: Number, step: Number, cubic: Number, linear: Number) -> Number:
