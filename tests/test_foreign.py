@@ -102,9 +102,9 @@ def test_sums_of_pairs_change_no_places_in_inner_loops(
 def test_depthwise_taps_side_by_side_share_what_is_loaded(procedure: str) -> None:
     loops = list(inner_loops(assembly(procedure, foreign(ARM_LINUX, "neoverse-n1"))))
     counts = [Counter(line.split()[0] for line in lines) for lines in loops]
-    products, loads = max((one["sdot"] + one["fmla"], one["ldp"]) for one in counts)
-    assert products == 2 * 3 * 8
-    assert loads == 3 + 10
+    found = {(one["sdot"] + one["fmla"], one["ldp"]) for one in counts}
+    assert (2 * 3 * 8, 3 + 10) in found
+    assert ((2 * 5 * 8, 5 + 12) in found) == ((2 * 3 * 8, 3 + 17) in found) == (procedure != "depthwise_f32")
 
 
 def test_tiles_of_bfloat16_are_multiplied_by_pairs_of_rows() -> None:

@@ -290,6 +290,8 @@ CHANNELS = {
     "twice": DepthwiseGeometry((1, 4, 7), (1, 4, 7), 5, 2, (3, 3), (1, 1), (1, 1)),
     "panels": DepthwiseGeometry((2, 3, 5), (2, 3, 5), 37, 1, (3, 3), (1, 1), (1, 1)),
     "apart": DepthwiseGeometry((1, 7, 11), (1, 3, 4), 6, 1, (3, 3), (2, 2), (1, 0), (1, 2)),
+    "steps": DepthwiseGeometry((1, 5, 23), (1, 3, 12), 9, 1, (3, 3), (2, 2), (1, 1)),
+    "wide": DepthwiseGeometry((1, 6, 20), (1, 6, 20), 5, 1, (5, 5), (1, 1), (2, 2)),
 }
 
 
@@ -301,7 +303,7 @@ def test_depthwise_convolutions_are_exact(isa: InstructionSet, left: str, shape:
     g, rng = replace(CHANNELS[shape], element_bytes=size), np.random.default_rng(7)
     multiplier = g.channel_multiplier
     x = integers(rng, dtype, (*g.input, g.in_channels))
-    weights = rng.integers(-128, 128, (3, 3, g.in_channels, multiplier)).astype(np.int8)
+    weights = rng.integers(-128, 128, (*g.kernel, g.in_channels, multiplier)).astype(np.int8)
     zero = 9 if left == "i8" else 0
     sums = weights.astype(np.int64).sum((0, 1)).reshape(-1)
     start = np.zeros(isa.padded(g.out_channels), np.int32 if left == "i8" else np.int64)

@@ -65,20 +65,25 @@ def extremes() -> Iterator[Case]:
     for least in (-127, -128):
         for channels in (4, 17):
             yield f"i8{least}-3x3-{channels}", *of_bytes(least, channels, False), None
-            yield f"i8{least}-depthwise-{channels}", *of_bytes(least, channels, True), None
+            for size, stride in ((3, 1), (3, 2), (5, 1), (5, 2)):
+                name = f"i8{least}-depthwise-{channels}-{size}-by-{stride}"
+                yield name, *of_bytes(least, channels, True, size, stride), None
 
 
-def of_bytes(least: int, channels: int, depthwise: bool) -> tuple[Graph, list[Array], Array]:
-    """A convolution of 3 × 3 whose weights are at an end or the other, filter by filter."""
-    x = np.full((1, 7, 9, channels), -128, np.int8)
-    x[:, 2, 3:] = 127
-    shape = (3, 3, channels, 1) if depthwise else (5, 3, 3, channels)
+def of_bytes(
+    least: int, channels: int, depthwise: bool, size: int = 3, stride: int = 1
+) -> tuple[Graph, list[Array], Array]:
+    """A convolution whose weights are at an end or the other, filter by filter."""
+    x = np.full((1, 7, 33, channels), -128, np.int8)
+    x[:, 2, 3::4] = 127
+    shape = (size, size, channels, 1) if depthwise else (5, size, size, channels)
     weights = np.full(shape, least, np.int8)
     weights[..., 1::2, :] = 127
     bias, zeros = np.zeros(shape[2] if depthwise else shape[0], np.int32), np.zeros(1, np.int8)
     operator = ops.depthwise_conv2d if depthwise else ops.conv2d
-    graph = tj.trace(lambda image: operator(image, weights, bias, zeros, zeros), x)
-    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int32), (3, 3), (1, 2))
+    graph = tj.trace(lambda image: operator(image, weights, bias, zeros, zeros, stride=(stride, stride)), x)
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.int32), (size, size), (1, 2))
+    windows = windows[:, ::stride, ::stride]
     form = "nyxcij,ijcm->nyxc" if depthwise else "nyxcij,oijc->nyxo"
     return graph, [x], np.einsum(form, windows, weights.astype(np.int32)).astype(np.int32)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, Slot
 from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS
-from tosajit.kernels.sets.description import EIGHT, InstructionSet, Matrices
+from tosajit.kernels.sets.description import ALONE, EIGHT, InstructionSet, Matrices, Side
 
 FLOAT_BYTES = 4
 """Of the only elements that have so many."""
@@ -341,11 +341,12 @@ class DepthwiseBlocking:
 
     @property
     def side(self) -> int:
-        """Return how many taps side by side each are the tap before them of the next pixel."""
-        shape = self.shape
-        shared = shape.dilation[1] == shape.stride[1] and shape.parts == 1
-        sides = {1: self.isa.sides, 4: SIDES}.get(shape.element_bytes, (1,))
-        return shape.kernel[1] if shared and shape.kernel[1] in sides else 1
+        """Return which taps side by side share input with those of the next pixel, as kernels are told."""
+        shape, floats = self.shape, [Side(taps) for taps in SIDES]
+        step, rest = divmod(shape.stride[1], shape.dilation[1])
+        sides = {1: self.isa.sides, 4: floats}.get(shape.element_bytes, ())
+        found = Side(shape.kernel[1], step)
+        return found.number if rest == 0 and shape.parts == 1 and found in sides else ALONE.number
 
     @property
     def pair_bytes(self) -> int:

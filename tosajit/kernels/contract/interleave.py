@@ -6,7 +6,7 @@ one channel side by side, as products of bytes and of half words are added up; f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,6 +23,7 @@ from tosajit.kernels.contract.requant import (
 )
 from tosajit.kernels.contract.rows import signed_byte, widen_add, widened
 from tosajit.kernels.contract.slots import SIDES, DepthwiseTile
+from tosajit.kernels.sets.description import ALONE, Side
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
@@ -111,16 +112,13 @@ class _Panel:
     source: Value
     pixel_bytes: Value
     offsets: Value
-    groups: Value
-    """Of taps side by side."""
-    side: int
+    groups: Mapping[Side, Value]
+    """Of taps side by side: there are some of one kind."""
     weights: Value
     initial: Register
 
     @classmethod
-    def of(
-        cls, v: Vectors, product: Product, job: Record, index: Value, initial: Register, side: int = 1
-    ) -> _Panel:
+    def of(cls, v: Vectors, product: Product, job: Record, index: Value, initial: Register) -> _Panel:
         """The panel of a number, with the start of its sums."""
         step, taps, own = v.isa.register_bytes, job[DepthwiseTile.TAPS], job[DepthwiseTile.PANEL_TAPS]
         source, weights = job[DepthwiseTile.SOURCE], job[DepthwiseTile.WEIGHTS]
@@ -130,27 +128,33 @@ class _Panel:
             source + index * step,
             job[DepthwiseTile.PIXEL_BYTES],
             job[DepthwiseTile.OFFSETS],
-            taps // side if side > 1 else taps,
-            side,
+            _groups(v, taps, job[DepthwiseTile.SIDE], v.isa.sides if product is INT8 else (ALONE,)),
             weights + index * (own * step),
             initial,
         )
 
     def sums(self, first: Value, size: int, finish: Finish) -> None:
         """Sum the taps of some pixels."""
-        v, product, side, step = self.v, self.product, self.side, self.v.isa.register_bytes
-        pixels = [first + pixel for pixel in range(size + side - 1)]
-        starts = [self.source + pixel * self.pixel_bytes for pixel in pixels]
+        totals: Sequence[Register] = [self.initial] * size
+        for side, groups in self.groups.items():
+            totals = self._added(side, groups, first, totals)
+        pixels = [first + pixel for pixel in range(size)]
+        finish(pixels, [self.product.finished(self.v, total) for total in totals])
+
+    def _added(self, side: Side, groups: Value, first: Value, totals: Sequence[Register]) -> list[Register]:
+        """Add groups of taps side by side to the sums of pixels."""
+        v, product, step = self.v, self.product, self.v.isa.register_bytes
+        column, count = self.pixel_bytes // side.step, (len(totals) - 1) * side.step + side.taps
+        starts = [self.source + (first * side.step + number) * column for number in range(count)]
 
         def taps(position: Value, before: Sequence[Value]) -> Sequence[Value]:
-            offset = v.loaded(self.offsets + position * (8 * side))
-            place = self.weights + position * (side * step)
-            factors = [product.operand(v, place + tap * step) for tap in range(side)]
+            offset = v.loaded(self.offsets + position * (8 * side.taps))
+            place = self.weights + position * (side.taps * step)
+            factors = [product.operand(v, place + tap * step) for tap in range(side.taps)]
             inputs = (product.operand(v, start + offset) for start in starts)
-            return _with_taps(v, product, before, inputs, factors)
+            return _with_taps(v, product, before, inputs, factors, side.step)
 
-        totals = v.loop(self.groups, [self.initial] * size, taps)
-        finish(pixels[:size], [product.finished(v, total) for total in totals])
+        return v.loop(groups, totals, taps)
 
     def row(self, count: Value, finish: Finish, again: bool) -> None:
         """Sum all pixels; with `again`, the last ones may be summed twice to fill a tile."""
@@ -163,14 +167,23 @@ def _with_taps(
     totals: Sequence[Register],
     inputs: Iterable[Register],
     factors: Sequence[Register],
+    step: int = 1,
 ) -> Sequence[Register]:
     """Add products of taps side by side to the sums of pixels: each input is loaded once for all of them."""
     totals = list(totals)
     for column, value in enumerate(inputs):
         for tap, factor in enumerate(factors):
-            if 0 <= column - tap < len(totals):
-                totals[column - tap] = product.multiplied(v, totals[column - tap], value, factor)
+            pixel, rest = divmod(column - tap, step)
+            if rest == 0 and 0 <= pixel < len(totals):
+                totals[pixel] = product.multiplied(v, totals[pixel], value, factor)
     return totals
+
+
+def _groups(v: Vectors, taps: Value, kind: Value, sides: Sequence[Side]) -> Mapping[Side, Value]:
+    """The groups that taps are in, of each kind of taps side by side: none of those that are not there."""
+    if len(sides) == 1:
+        return {sides[0]: taps}
+    return {side: v.choose(v.equal(kind, side.number), taps // side.taps, 0) for side in sides}
 
 
 def tiles_of(v: Vectors, count: Value, tile: Callable[[Value, int], None], again: bool) -> None:
@@ -207,23 +220,15 @@ def depthwise(product: Product, v: Vectors, address: Value) -> None:
     )
     count = job[DepthwiseTile.PIXELS]
 
-    def panel(side: int, index: Value) -> None:
+    def panel(index: Value) -> None:
         def finish(pixels: Sequence[Value], totals: Sequence[Register]) -> None:
             for pixel, total in zip(pixels, totals, strict=True):
                 v.store(total, words + index * step + pixel * word_bytes)
 
         start = product.start(v, initial + index * step)
-        _Panel.of(v, product, job, index, start, side).row(count, finish, again=True)
+        _Panel.of(v, product, job, index, start).row(count, finish, again=True)
 
-    _by_sides(v, job, lambda side: v.each(job[DepthwiseTile.PANELS], partial(panel, side)))
-
-
-def _by_sides(v: Vectors, job: Record, run: Callable[[int], None]) -> None:
-    """Run code for the taps of int8 side by side that there are, of those that the set shares input among."""
-    if len(v.isa.sides) == 1:
-        run(1)
-    else:
-        v.switch(job[DepthwiseTile.SIDE], {side: partial(run, side) for side in v.isa.sides})
+    v.each(job[DepthwiseTile.PANELS], panel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,7 +325,7 @@ def depthwise_rescale_i8(v: Vectors, address: Value) -> None:
     limits = job[DepthwiseTile.LOW], job[DepthwiseTile.HIGH]
     together, columns = v.isa.narrowed, job[DepthwiseTile.COLUMNS]
 
-    def some(side: int, index: Value, mask: Value | None, rescaling: Rescaling) -> None:
+    def some(index: Value, mask: Value | None, rescaling: Rescaling) -> None:
         target, loaded = out + index * v.isa.lanes, Panel.at(v, parameters, index, rescaling)
 
         def finish(pixels: Sequence[Value], totals: Sequence[Register]) -> None:
@@ -330,10 +335,10 @@ def depthwise_rescale_i8(v: Vectors, address: Value) -> None:
                     put(v, value, target + pixel * out_pixel, mask)
 
         start = product.start(v, initial + index * step)
-        _Panel.of(v, product, job, index, start, side).row(count, finish, again=True)
+        _Panel.of(v, product, job, index, start).row(count, finish, again=True)
 
-    def panel(side: int, index: Value, mask: Value | None) -> None:
+    def panel(index: Value, mask: Value | None) -> None:
         own = parameters + index * (PANEL_REGISTERS * step)
-        switched(v, job[DepthwiseTile.SIGN], limits, own, partial(some, side, index, mask))
+        switched(v, job[DepthwiseTile.SIGN], limits, own, partial(some, index, mask))
 
-    _by_sides(v, job, lambda side: panels(v, columns, partial(panel, side)))
+    panels(v, columns, panel)

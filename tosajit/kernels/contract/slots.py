@@ -298,8 +298,8 @@ class DepthwiseTile(Numbered):
     PANEL_TAPS = auto()
     """Taps that a panel of weights has, of which TAPS are taken."""
     SIDE = auto()
-    """Taps side by side, each of which is the tap before it of the next pixel: of `SIDES`, for float32, or of
-    the set's `sides`, for int8."""
+    """Taps side by side that have input in common with those of the next pixel: for float32 of `SIDES`, each
+    the tap before it of that pixel; for int8 the number of one of the set's `sides`."""
     INITIAL = auto()
     OUT = auto()
     OUT_BYTES = auto()

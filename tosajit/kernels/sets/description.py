@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from tiling.records import dataclass
 
@@ -12,6 +13,21 @@ EIGHT = 8
 """Bytes of a row that meet those of a column at once, where rows are multiplied two by two."""
 EIGHTS: Mapping[str, int] = {"i8": 8, "bf16": 4}
 """Elements that they are, of the types that there are such products of."""
+
+
+class Side(NamedTuple):
+    """Taps of a depthwise convolution side by side, of pixels that are so many taps apart."""
+
+    taps: int = 1
+    step: int = 1
+
+    @property
+    def number(self) -> int:
+        """Return what kernels are told of it."""
+        return self.taps + 16 * (self.step - 1)
+
+
+ALONE = Side()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +84,7 @@ class InstructionSet:
     """Whether it adds products of four bytes to a word in one instruction."""
     row_pairs: tuple[str, ...] = ()
     """Types of which it multiplies two rows by two columns at once, eight bytes of each."""
-    sides: tuple[int, ...] = (1,)
+    sides: tuple[Side, ...] = (ALONE,)
     """Depthwise taps of int8 side by side whose input it loads once: several where loads take longest."""
     narrowed: int = 1
     """Registers of words that are best made bytes together."""

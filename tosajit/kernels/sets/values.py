@@ -94,6 +94,8 @@ class Value:
 
     def __floordiv__(self, other: Number) -> Value:
         """Divide; neither may be negative."""
+        if isinstance(other, int) and other == 1:
+            return self
         return self._of(self.b.udiv(self.raw, self._raw(other)))
 
     def __mod__(self, other: Number) -> Value:

@@ -3,10 +3,13 @@
 from collections.abc import Collection
 from dataclasses import replace
 
-from tosajit.kernels.sets.description import ANY, FEW, InstructionSet
+from tosajit.kernels.sets.description import ALONE, ANY, FEW, InstructionSet, Side
 
 PAIRS = {"i8": "i8mm", "bf16": "bf16"}
 """Types of which two rows are multiplied by two columns at once, by CPUs with a feature."""
+
+SIDES = (ALONE, Side(3), Side(5), Side(3, 2))
+"""Rows of the windows of most networks."""
 
 
 def neon(features: Collection[str]) -> InstructionSet | None:
@@ -27,7 +30,7 @@ def neon(features: Collection[str]) -> InstructionSet | None:
         byte_tables=True,
         half_rows=ANY if "fp16fml" in features else FEW,
         byte_dots=dots,
-        sides=(1, 3) if dots else (1,),
+        sides=SIDES if dots else (ALONE,),
     )
     if not dots:
         return replace(found, symmetric=_of_bytes(found), symmetric_rows=ANY)
