@@ -114,13 +114,12 @@ def exp_half(x: Number) -> Number:
 def log_plain(x: Number) -> Number:
     """The natural logarithm."""
     f = log_fraction(x)
+    z = np.float32(f * f)
+    # By pairs, so that few steps wait for each other.
     p = float_fused(f, np.float32(LOG[0]), np.float32(LOG[1]))
-    p = float_fused(p, f, np.float32(LOG[2]))
-    p = float_fused(p, f, np.float32(LOG[3]))
-    p = float_fused(p, f, np.float32(LOG[4]))
-    p = float_fused(p, f, np.float32(LOG[5]))
-    p = float_fused(p, f, np.float32(LOG[6]))
-    p = float_fused(p, f, np.float32(LOG[7]))
+    p = float_fused(p, z, float_fused(f, np.float32(LOG[2]), np.float32(LOG[3])))
+    p = float_fused(p, z, float_fused(f, np.float32(LOG[4]), np.float32(LOG[5])))
+    p = float_fused(p, z, float_fused(f, np.float32(LOG[6]), np.float32(LOG[7])))
     near = float_fused(log_square(x, f), p, f)
     return float_fused(log_power(x), np.float32(LN_2_SMALL), near)
 
