@@ -23,6 +23,7 @@ from tosajit.kernels.contract.float_table import (
     Channels,
     FloatTable,
     Room,
+    _promising,
     _Search,
     float_table,
 )
@@ -143,6 +144,12 @@ def test_channels_go_together() -> None:
     table = float_table(channels, Room(np.full(40, 127), 16), -128, 127)
     assert table is not None
     assert table.there.tolist() == [False] * 16 + [True] * 24
+
+
+def test_channels_that_go_together_with_many_that_are_left_are_not_tried_again() -> None:
+    rest = np.array([0, 1, 2, 3, 4, 5, 6, 7, 8, 16, 31])
+    np.testing.assert_array_equal(_promising(rest, 16), [16, 31])
+    np.testing.assert_array_equal(_promising(rest, 1), rest)
 
 
 def test_products_leave_no_room_for_large_weights_and_large_sums() -> None:

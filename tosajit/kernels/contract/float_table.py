@@ -28,8 +28,8 @@ MAGIC, MAGIC_BITS = 3 << 22, 0x4B400000
 LARGEST_WEIGHT, LARGEST_FACTOR, LARGEST_RESULT = 32767, 256, (1 << 22) - 512
 LARGEST_STEP, LEAST_SCALE = 1 << 23, 2.0**-20
 """Within these, the quotients, products and differences below are exact in float64."""
-LOOKED_AT, ROUNDS = 16, ((64, 1), (64, 16))
-"""How many factors are looked at; for what is left how many are, and how many of these are tried."""
+LOOKED_AT, LOOKED_AT_AGAIN, TRIES = 16, 64, 16
+"""How many factors are looked at; for what is left how many are, and how many of these are tried at last."""
 UNSURE = 1e-6
 """More than float64 changes a quotient of less than `LARGEST_STEP`."""
 AT_ONCE = 256
@@ -92,14 +92,21 @@ def float_table(channels: Channels, room: Room, low: int, high: int) -> FloatTab
     found = np.zeros((3, len(channels.shift)))
     rest = np.nonzero((channels.multiplier > 0) & (search.reach < LARGEST_STEP))[0]
     rest = search.some(rest).fill_apart(found, rest)
-    for looked_at, tries in ROUNDS:
-        rest = search.some(rest).fill(found, rest, looked_at, tries)
+    rest = search.some(rest).fill(found, rest, LOOKED_AT_AGAIN, 1)
+    rest = _promising(rest, room.together)
+    search.some(rest).fill(found, rest, LOOKED_AT_AGAIN, TRIES)
     there = _whole_groups(found[0] > 0, room.together)
     if not there.any():
         return None
     factors, offsets = (numbers.astype(np.int64) for numbers in found[:2])
     scales = found[2].astype(np.float32)
     return FloatTable(there, factors, offsets, search.mirrored, scales, channels.output_zp)
+
+
+def _promising(rest: Numbers, together: int) -> Numbers:
+    """Leave out channels that go together with so many others of these that hardly all would be found."""
+    groups = rest // together
+    return rest[2 * np.bincount(groups)[groups] <= together + 1]
 
 
 def _whole_groups(there: NDArray[np.bool_], together: int) -> NDArray[np.bool_]:
