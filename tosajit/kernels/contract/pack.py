@@ -15,8 +15,10 @@ OUTPUTS, TAPS, POINTS = 4, 3, 6
 """Winograd's F(4, 3): outputs along an axis that are computed together, taps of each, and their products."""
 SCALE = 24
 """What its sums are multiplied by."""
-OF_WEIGHTS = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 12]], np.int32)
+OF_WEIGHTS = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 12]])
 """Points of taps, times `SCALE`; the last one, by half of it, counts twice in sums."""
+_OF_TAPS = OF_WEIGHTS.astype(np.float32)
+"""The same for products by BLAS: those of taps of 9 bits along both axes are whole numbers below 2**24."""
 
 
 def _padded(columns: int, lanes: int) -> int:
@@ -36,9 +38,10 @@ def pack_weights(lanes: int, matrix: NDArray[Any], step: int = 4) -> NDArray[Any
     columns, depth = matrix.shape
     padded = np.zeros((_padded(columns, lanes), max(1, -(-depth // step)) * step), matrix.dtype)
     padded[:columns, :depth] = matrix
-    return np.ascontiguousarray(
-        padded.reshape(-1, lanes, padded.shape[1] // step, step).transpose(0, 2, 1, 3)
-    )
+    # Numbers that stay together move as one: most of the time is what each move takes.
+    units = padded.view(f"i{step * matrix.itemsize}")
+    packed = np.ascontiguousarray(units.reshape(-1, lanes, units.shape[1]).transpose(0, 2, 1))
+    return packed.view(matrix.dtype).reshape(*packed.shape, step)
 
 
 def pack_bytes(isa: InstructionSet, matrix: NDArray[np.integer[Any]]) -> NDArray[Any]:
@@ -51,18 +54,21 @@ def pack_bytes(isa: InstructionSet, matrix: NDArray[np.integer[Any]]) -> NDArray
 
 def pack_points(lanes: int, weights: NDArray[np.int64]) -> NDArray[np.int16]:
     """Return a packed matrix for each point of weights [columns][KH][TAPS][channels]."""
-    points = np.einsum("pk,cykd->pcyd", OF_WEIGHTS, weights).astype(np.int16)
-    return np.stack([pack_weights(lanes, matrix.reshape(len(weights), -1), 2) for matrix in points])
+    points = (_OF_TAPS @ weights.astype(np.float32)).astype(np.int16)
+    return np.stack(
+        [pack_weights(lanes, points[:, :, p].reshape(len(weights), -1), 2) for p in range(POINTS)]
+    )
 
 
 def pack_points_of_squares(lanes: int, weights: NDArray[np.int64]) -> NDArray[np.int16] | None:
     """Return the same of points along both axes, row by row; None if some do not have 16 bits."""
-    across = np.einsum("pk,cykd->cypd", OF_WEIGHTS, weights.astype(np.int32))
-    points = np.einsum("qy,cypd->qpcd", OF_WEIGHTS, across)
+    columns, height, width, channels = weights.shape
+    taps = weights.astype(np.float32).reshape(columns, height * width, channels)
+    points = np.kron(_OF_TAPS, _OF_TAPS) @ taps
     if max(points.max(), -points.min()) >= 1 << 15:
         return None
-    matrices = points.astype(np.int16).reshape(-1, *points.shape[2:])
-    return np.stack([pack_weights(lanes, matrix, 2) for matrix in matrices])
+    points = points.astype(np.int16)
+    return np.stack([pack_weights(lanes, points[:, p], 2) for p in range(POINTS**2)])
 
 
 def pack_squares(lanes: int, weights: NDArray[np.float32]) -> NDArray[np.float32]:
