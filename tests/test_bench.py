@@ -20,11 +20,13 @@ from benching.npu_ours import long_graph
 from benching.ours import same
 from benching.peak import build_peak
 from benching.report import closing, noted, row_text, verdict
-from benching.rows import Case, Plan, Row, duration, measured
+from benching.rows import Case, Plan, Row, duration, forced, measured
 from benching.worker import timed
 from peers import SciPy
 
 from tosajit.dtypes import FP32
+from tosajit.kernels.sets import cpus
+from tosajit.kernels.sets.cpus import cpu_with
 from tosajit.operators import CLAMP
 from tosajit.tracing.builder import GraphBuilder
 
@@ -77,6 +79,13 @@ def test_a_missing_peer_is_told_and_no_target_is_missed() -> None:
     rows = list(measured(raising(Unavailable("no peer")), Plan()))
     assert [verdict(row) for row in rows] == ["pass", ""]
     assert closing(rows, 2.0) == "bench: 1 of 1 targets met in 2 s; not measured: case"
+
+
+def test_a_set_that_the_cpu_lacks_is_told_and_not_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("benching.rows.host", lambda: cpu_with("older", cpus.known()["haswell"]))
+    assert forced("haswell")["ONEDNN_MAX_CPU_ISA"] == "AVX2"
+    with pytest.raises(Unavailable, match=r"this CPU lacks .*avx512f"):
+        forced("skylake-avx512")
 
 
 def test_an_engine_that_fails_misses_its_target() -> None:

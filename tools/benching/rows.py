@@ -12,6 +12,7 @@ from typing import Any
 from benching.client import Timing, Unavailable, Worker, by_turns, model_files
 from benching.graphs import CONV_MACS, DEPTHWISE_MACS, MATMUL_MACS
 from benching.larger import LARGER, OF_ONNX
+from tosajit.kernels.sets.cpus import host, known
 
 AHEAD = 0.9
 """What our time is to be at most, of the better peer's."""
@@ -96,9 +97,10 @@ def speed_case(name: str, model: str, peer: str, times: float, plan_rounds: int 
 
 def peak_case(graph: str, macs: int, share: float | None, kind: str = "bytes", choice: str = "") -> Case:
     """A contraction's share of the peak of int8 dot products on this core, or of FMA of "floats"."""
-    environment, name = forced(choice), f"{graph}_{choice}" if choice else graph
+    name = f"{graph}_{choice}" if choice else graph
 
     def measure(plan: Plan) -> Iterator[Row]:
+        environment = forced(choice)
         workers = (Worker(engine, plan.cpu, environment) for engine in ("tosajit", "peak"))
         with next(workers) as worker, next(workers) as peak:
             about = peak.ask("load", kind=kind)
@@ -129,6 +131,8 @@ def forced(choice: str) -> Mapping[str, str]:
     """What keeps engines to an instruction set; nothing for the best there is."""
     if not choice:
         return {}
+    if lacking := sorted(set(known()[choice]) - set(host().features)):
+        raise Unavailable(f"this CPU lacks {', '.join(lacking)}")
     return {"TOSAJIT_CPU": choice, "ONEDNN_MAX_CPU_ISA": LIKE[choice], **TORCH.get(choice, {})}
 
 
