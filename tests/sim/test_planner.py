@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from holding import drawing
+from holding.machines import machine as drawn_machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -229,3 +230,12 @@ def test_sixty_four_kib_are_no_slower_than_fifty_six() -> None:
         for n in (56 << 10, 64 << 10)
     )
     assert other.cycles <= 1.005 * one.cycles
+
+
+def test_groups_that_leave_little_room_are_no_slower_than_smaller_ones() -> None:
+    small, (_, graph) = drawn_machine(70085), drawing.network(70085)
+    large = small.replace({"scratchpad.bytes": 2688})
+    before, after = tj.simulate(graph, small), tj.simulate(graph, large)
+    assert after.cycles <= 1.005 * before.cycles
+    given = tj.simulate(graph, large, plan=tj.plan(graph, large))
+    assert (given.cycles, given.traffic) == (after.cycles, after.traffic)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from tiling.choose import least_room
 from tiling.fuse import fuse
 from tiling.nest import Access, Nest, map_accesses
 from tiling.plan import Infeasible, fits, plan
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 ROOMY = Target("any NPU", scratch_bytes=1 << 62)
 """Groups for it are the same for all machines; where they do not fit one, it gets groups of its own."""
+PARTS = 1, 2, 4
+"""Where groups leave less than such a part of the scratchpad, smaller ones are looked at."""
 LARGE = 64
 """Bytes from which on equal constants are one."""
 ONE_CORE = "plans are for one core: take a machine without a topology, or the core of this one: machine.core"
@@ -79,19 +82,39 @@ def planned_for(
 ) -> Planned:
     """The program for a machine, in the order and tiles that it finishes soonest, or as they are given.
 
-    Groups that do not fit the machine are made again, for it.
+    Of groups that are larger or smaller, those whose program is best.
     """
     schedule = given.parts.get(groups.name) if given is not None else None
     if schedule is not None or wanted is not None:
         if machine.topology is not None:
             raise PlanError(ONE_CORE)
         return _given(groups, machine, schedule or Schedule(), wanted)
-    found = _timed(groups, machine)
-    if isinstance(found, Infeasible):
-        LOG.info("%s: groups are made again for %s: %s", groups.name, machine.name, found)
-        groups = groups_for(groups.segment, machine.target)
-        found = _timed(groups, machine)
-    return Planned(groups, _feasible(found))
+    found = [(made, _timed(made, machine)) for made in groupings(groups, machine)]
+    fitting = [Planned(made, program) for made, program in found if not isinstance(program, Infeasible)]
+    if len(fitting) > 1:
+        from sim.planning import judge
+
+        cost = judge(machine)
+        return min(fitting, key=lambda planned: cost(planned.program))
+    return fitting[0] if fitting else Planned(groups, _feasible(found[:2][-1][1]))
+
+
+def groupings(groups: Groups, machine: Machine) -> list[Groups]:
+    """The groups and, where some of them leave little of the scratchpad, those for a smaller one."""
+    target, found = machine.target, {_members(groups): groups}
+    least = max((least_room(nest, target) for nest in groups.nests), default=0)
+    for part in PARTS if machine.topology is None else PARTS[:1]:
+        room = (target.scratch_bytes or 0) // part
+        if least > room:
+            text = "%s: groups are made again for %s: one needs %d bytes of scratchpad, more than %d"
+            LOG.info(text, groups.name, machine.name, least, room)
+            made = groups_for(groups.segment, replace(target, scratch_bytes=room))
+            found.setdefault(_members(made), made)
+    return list(found.values())
+
+
+def _members(groups: Groups) -> tuple[tuple[str, ...], ...]:
+    return tuple(nest.members for nest in groups.nests)
 
 
 def planned_to_stay(groups: Groups, machine: Machine) -> Planned:
@@ -116,18 +139,15 @@ def _given(groups: Groups, machine: Machine, schedule: Schedule, wanted: Wanted 
     """The program after a schedule, of the groups that it was made for."""
     from sim.planning import estimator
 
-    found: list[tuple[Groups, Outcome]] = []
-    for again in (False, True):
-        made = groups_for(groups.segment, machine.target) if again else groups
+    found: list[Outcome] = []
+    for made in groupings(groups, machine):
         operands = stored_operands(made, machine)
         outcome = program_after(schedule, made.nests, operands, machine.target, estimator(machine), wanted)
         if isinstance(outcome, Program):
             return Planned(made, outcome)
-        found.append((made, outcome))
-    first, second = (outcome for _, outcome in found)
-    if isinstance(first, tuple) and (not isinstance(second, tuple) or len(second) < len(first)):
-        first = second
-    raise PlanError(first if isinstance(first, tuple) else str(first))
+        found.append(outcome)
+    fault = min(found, key=lambda outcome: len(outcome) if isinstance(outcome, tuple) else 0)
+    raise PlanError(fault if isinstance(fault, tuple) else str(fault))
 
 
 def schedule_for(planned: Planned) -> Schedule:
