@@ -89,6 +89,15 @@ class Candidate:
     """Bytes of the boxes that may come early."""
 
 
+class Choices(NamedTuple):
+    """What a nest may run as."""
+
+    best: tuple[Candidate, ...] = ()
+    """Alone, and beside others if all of these have room."""
+    priced: tuple[Candidate, ...] = ()
+    """All that may be best; what needs more room than is free costs more."""
+
+
 LARGE = 64
 """Bytes that a constant must have to be worth a box where units reach out for it."""
 BEYOND = 0.003
@@ -158,27 +167,29 @@ def choose(
     room: int,
     free: int,
     estimate: Estimate | None,
-) -> tuple[Candidate, ...]:
+) -> Choices:
     """The best sections that fit the room, alone and beside others; none if nothing fits.
 
     What needs more than is `free` must pay for that, as it makes the program need more.
     """
     if estimate is None:
-        return _moving_least(at, target, room)
+        return Choices(_moving_least(at, target, room))
     offers = offers_of(at, target, room)
     prices = estimate(offers, operands)
     idle = min((price.cost for price in prices), default=0.0)
     best: list[Candidate | None] = [None] * VIEWS
     least = [(inf, 0.0)] * VIEWS
+    priced = []
     for number, (need, price) in enumerate(zip(offers.needs, prices, strict=True)):
         if price.cost == inf:
             continue
         more = 1 + BEYOND if need > free else 1
+        priced.append(candidate_of(at, offers[number], price._replace(cost=price.cost * more), target))
         for way, cost in enumerate(price.views(idle)):
             if (cost * more, need) < least[way]:
                 least[way] = cost * more, need
                 best[way] = candidate_of(at, offers[number], price, target)
-    return tuple(dict.fromkeys(choice for choice in best if choice is not None))
+    return Choices(tuple(dict.fromkeys(choice for choice in best if choice is not None)), tuple(priced))
 
 
 def offers_of(at: Setting, target: Target, room: int) -> Offers:

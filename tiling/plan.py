@@ -10,7 +10,7 @@ from operator import itemgetter
 
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill, peak
-from tiling.choose import Candidate, Estimate, Price, choose, least_boxes, least_room, placed
+from tiling.choose import Candidate, Choices, Estimate, Price, choose, least_boxes, least_room, placed
 from tiling.in_place import in_place, known_operands, place, worth_sharing
 from tiling.level2 import used_bytes
 from tiling.making import aligned
@@ -109,7 +109,7 @@ def _planned(
     residence = planner.residence
     residence.settle()
     seen, tight = {frozenset(residence.inside)}, residence.tight
-    found: list[Timed] = [(planner.program(), planner.time)]
+    found = list(planner.programs())
     if estimate is None or not tight:
         return found
     for size in islice(_sizes(planner.capacity), int(residence.chosen), 1 + SMALLER // len(nests)):
@@ -117,7 +117,7 @@ def _planned(
         planner.residence.settle(False, planner.capacity - size)
         if (inside := frozenset(planner.residence.inside)) not in seen:
             seen.add(inside)
-            found.append((planner.program(), planner.time))
+            found += planner.programs()
     return found
 
 
@@ -160,7 +160,7 @@ class Planner:
         self.capacity = target.scratch_bytes or 0
         before: Residence | None = None if like is None else like.residence
         self.residence: Residence = Residence(nests, operands, target, before)
-        self.known: dict[object, tuple[Candidate, ...]] = like.known if like else {}
+        self.known: dict[object, Choices] = like.known if like else {}
         self.times = [0.0] * len(nests)
         self.structures: dict[int, object] = like.structures if like else {}
         self.sections: list[Section | None] = []
@@ -177,13 +177,25 @@ class Planner:
                 return too_large(nest, self.target)
         return None
 
-    def program(self) -> Program:
+    def programs(self) -> Iterator[Timed]:
+        """The programs of the best sections, and of all that may be best, with their times.
+
+        The second one's are less sure, as more is expected of what comes early.
+        """
+        yield self.program(), (time := self.time)
+        if self.estimate is not None:
+            sections, other = self.sections, self.program(every=True)
+            if self.sections != sections:
+                yield other, max(time, self.time)
+
+    def program(self, every: bool = False) -> Program:
         """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
         residence = self.residence
         while True:
             residence.outside()
             rooms = residence.left.tolist()
-            options = [self._options(step, rooms[step]) for step in range(len(self.nests))]
+            choices = [self._options(step, rooms[step]) for step in range(len(self.nests))]
+            options = [some.priced or some.best if every else some.best for some in choices]
             crowded = [step for step, some in enumerate(options) if not some]
             if not crowded:
                 self.sections = self._line(options, rooms)
@@ -195,11 +207,11 @@ class Planner:
                     return self._finished(addresses, total)
             residence.drop(crowded)
 
-    def _options(self, step: int, room: int) -> tuple[Candidate, ...]:
+    def _options(self, step: int, room: int) -> Choices:
         """The best sections of a nest in the room that is left; of equal nests, one is looked at."""
         nest, residence = self.nests[step], self.residence
         if any(residence.operands[access.operand].remote for access in nest.reads):
-            return (Candidate(Section(nest, (), (None,) * len(nest.accesses)), Price(0.0)),)
+            return Choices((Candidate(Section(nest, (), (None,) * len(nest.accesses)), Price(0.0)),))
         at = residence.setting(step)
         free = room if self.target.values == "offchip" else room - residence.spare
         far = residence.in_level2(step)
@@ -236,7 +248,7 @@ class Planner:
 
     def _alone(self, step: int, room: int) -> Section | None:
         """The best section of a step by itself."""
-        options = self._options(step, room)
+        options = self._options(step, room).best
         if not options:
             return None
         best = min(options, key=lambda choice: choice.price.cost)
@@ -253,7 +265,7 @@ class Planner:
         lives = self._lives()
         # Where values live in the scratchpad, what is left of it is the user's.
         offchip = self.target.values == "offchip"
-        bound, enough = (self.capacity,) * 2 if offchip else (peak(lives) * 17 // 16, 0)
+        bound, enough = (self.capacity,) * 2 if offchip else (min(peak(lives) * 17 // 16, self.capacity), 0)
         longer = [lives]
         for ahead in range(1, 1 + AHEAD):
             longer.append(self._early(longer[-1], bound, ahead))

@@ -11,7 +11,7 @@ from operator import itemgetter
 from tiling import cascade
 from tiling.cascade import held_constants
 from tiling.cascade_stripes import cascade_of, striped
-from tiling.choose import Candidate, Estimate, placed
+from tiling.choose import Choices, Estimate, placed
 from tiling.in_place import known_operands, place, worth_sharing
 from tiling.level2 import settled, used_bytes
 from tiling.making import aligned
@@ -399,9 +399,9 @@ class _Planner(Planner):
                 return Infeasible(self.nests[step].members, "scratchpad", least, self.capacity, REMEDY)
         return super().infeasible()
 
-    def _options(self, step: int, room: int) -> tuple[Candidate, ...]:
+    def _options(self, step: int, room: int) -> Choices:
         if step not in self.wishes:
             return super()._options(step, room)
         at, wish = self.residence.setting(step), self.wishes[step]
         choice = choose_wished(at, wish, self.residence.operands, self.target, room, self.estimate)
-        return () if choice is None else (choice,)
+        return Choices(() if choice is None else (choice,))

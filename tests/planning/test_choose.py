@@ -115,7 +115,7 @@ def test_without_an_estimate_the_least_bytes_are_moved(name: str, title: str, in
     operands = operands_of(nest, inside)
     at = setting(nest, operands, target)
     for room in (100, 777, 4096):
-        found = choose(at, operands, target, room, room, None)
+        found = choose(at, operands, target, room, room, None).best
         cost, need = cheapest(at, target, room)
         if not found:
             assert cost == inf
@@ -137,7 +137,7 @@ def test_a_nest_fits_from_the_least_room_on(name: str) -> None:
     for capacity in range(16, 2000, 16):
         target = replace(roomy, scratch_bytes=capacity)
         at, operands = setting(nest, operands_of(nest), target), operands_of(nest)
-        found = choose(at, operands, target, capacity, capacity, None)
+        found = choose(at, operands, target, capacity, capacity, None).best
         assert bool(found) == (at.menu.least <= capacity)
         assert at.menu.least <= least_room(nest, target) or not fits(nest, target)
         if at.menu.least == least_room(nest, target):
@@ -153,7 +153,7 @@ def test_of_equal_times_less_room_wins_and_room_beyond_what_is_free_must_pay() -
         return 1.0
 
     rooms = offers_of(at, target, 6 << 10).needs
-    found = choose(at, operands, target, 6 << 10, 6 << 10, each(even))
+    found = choose(at, operands, target, 6 << 10, 6 << 10, each(even)).best
     assert room_of(found[0].section, target) == min(rooms)
     smallest, largest = min(rooms), max(rooms)
     free = int(smallest)
@@ -163,7 +163,7 @@ def test_of_equal_times_less_room_wins_and_room_beyond_what_is_free_must_pay() -
         def better(section: Section, _: object, gain: float = gain) -> float:
             return 1.0 if room_of(section, target) == largest else gain
 
-        chosen = choose(at, operands, target, 6 << 10, free, each(better))
+        chosen = choose(at, operands, target, 6 << 10, free, each(better)).best
         assert (room_of(chosen[0].section, target) == largest) == wins
 
 

@@ -239,3 +239,11 @@ def test_groups_that_leave_little_room_are_no_slower_than_smaller_ones() -> None
     assert after.cycles <= 1.005 * before.cycles
     given = tj.simulate(graph, large, plan=tj.plan(graph, large))
     assert (given.cycles, given.traffic) == (after.cycles, after.traffic)
+
+
+def test_twelve_kib_are_no_slower_than_eleven() -> None:
+    one, other = (
+        tj.simulate(tj.samples.path("ds_cnn"), sim.machine("ethos-u55-128").replace({"scratchpad.bytes": n}))
+        for n in (11 << 10, 12 << 10)
+    )
+    assert other.cycles <= 1.005 * one.cycles
