@@ -9,7 +9,7 @@ from tiling.choose import Estimate
 from tiling.cores import Division, Way, can_split, divide
 from tiling.expr import BYTES
 from tiling.nest import Nest
-from tiling.plan import Infeasible, plan
+from tiling.plan import Infeasible, Judge, plan
 from tiling.program import Image, Operand, Program, Section
 from tiling.target import Target
 
@@ -68,6 +68,7 @@ def plan_cores(
     cores: int,
     ways: Sequence[Way],
     estimate: Estimate | None = None,
+    judge: Judge | None = None,
 ) -> SpreadProgram | Infeasible:
     """The program of several cores with this target each, which share the nests in these ways."""
     single = len(set(ways)) <= 1 and all(isinstance(way, int) for way in ways)
@@ -77,7 +78,7 @@ def plan_cores(
         division = divide(nests, operands, ways, cores, shared)
         programs: list[Program] = []
         for core in range(cores):
-            made = plan(division.nests(core), division.operands[core], target, estimate)
+            made = plan(division.nests(core), division.operands[core], target, estimate, judge)
             if isinstance(made, Infeasible):
                 return made
             programs.append(made)

@@ -169,7 +169,7 @@ def _by_cores(
 
 def _on(groups: Groups, machine: Machine, count: int) -> SpreadProgram:
     """The program of a network on so many of the cores, with their share of the bandwidth."""
-    from sim.planning import estimator
+    from sim.planning import estimator, judge
     from sim.spreading import spread
 
     assert machine.topology is not None
@@ -184,8 +184,9 @@ def _on(groups: Groups, machine: Machine, count: int) -> SpreadProgram:
     if count > 1:
         made = spread(groups.nests, operands, part)
     else:
-        estimate = estimator(part.core)
-        made = plan_cores(groups.nests, operands, machine.target, 1, [0] * len(groups.nests), estimate)
+        whole = [0] * len(groups.nests)
+        price = estimator(part.core), judge(part.core)
+        made = plan_cores(groups.nests, operands, machine.target, 1, whole, *price)
     if isinstance(made, Infeasible):
         raise PlanError(str(made))
     return made
