@@ -196,6 +196,7 @@ def test_a_row_that_misses_its_target_says_why_where_that_is_known() -> None:
     assert row_text(row).endswith(noted(row))
     assert noted(replace(row, met=True)) == "fastest: none"
     assert noted(Row("unknown", "2 ms", met=False)) == ""
+    assert noted(Row("resnet8, first result, empty cache", "2 s", met=False)) == ""
 
 
 def test_causes_are_of_cases_that_are_there() -> None:

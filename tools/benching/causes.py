@@ -70,4 +70,5 @@ CAUSES: Mapping[str, str] = {
 
 def cause(case: str) -> str:
     """Why the target of a row is missed; empty if that is not known."""
-    return CAUSES.get(case.partition(",")[0], "")
+    name, _, way = case.partition(", ")
+    return CAUSES.get(name, "") if not way or way.endswith("threads") else ""
