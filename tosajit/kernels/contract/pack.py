@@ -13,10 +13,8 @@ from tosajit.kernels.sets.description import InstructionSet
 MIN_SHIFT, MAX_SHIFT = 32, 62
 OUTPUTS, TAPS, POINTS = 4, 3, 6
 """Winograd's F(4, 3): outputs along an axis that are computed together, taps of each, and their products."""
-SCALE = 24
-"""What its sums are multiplied by."""
 OF_WEIGHTS = np.array([[6, 0, 0], [-4, -4, -4], [-4, 4, -4], [1, 2, 4], [1, -2, 4], [0, 0, 12]])
-"""Points of taps, times `SCALE`; the last one, by half of it, counts twice in sums."""
+"""Points of taps, times 24, and so are sums; the last one, by half of it, counts twice in sums."""
 _OF_TAPS = OF_WEIGHTS.astype(np.float32)
 """The same for products by BLAS: those of taps of 9 bits along both axes are whole numbers below 2**24."""
 

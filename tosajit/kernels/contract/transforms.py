@@ -108,7 +108,7 @@ def transform_sums(
 ) -> None:
     """Make rows of two panels of sums, for four pixels each, of those of the points of tiles.
 
-    They are multiplied by `SCALE` for each of the axes; `initial` has what is added to those of the columns.
+    They are multiplied by 24 for each of the axes; `initial` has what is added to those of the columns.
     """
     step, inverse = v.isa.register_bytes, THIRD**axes % (1 << 32)
     inverse -= inverse >> 31 << 32
@@ -129,7 +129,7 @@ def transform_sums(
 
 
 def sums_of(points: Sequence[Register]) -> list[Register]:
-    """The four sums of six points, times `pack.SCALE`."""
+    """The four sums of six points, times 24."""
     m0, m1, m2, m3, m4, m5 = points
     near, far = m1 + m2, m3 + m4
     across, twice = m1 - m2, (m3 - m4) << 1
