@@ -184,9 +184,8 @@ def _on(groups: Groups, machine: Machine, count: int) -> SpreadProgram:
     if count > 1:
         made = spread(groups.nests, operands, part)
     else:
-        whole = [0] * len(groups.nests)
-        price = estimator(part.core), judge(part.core)
-        made = plan_cores(groups.nests, operands, machine.target, 1, whole, *price)
+        ways, core = [0] * len(groups.nests), part.core
+        made = plan_cores(groups.nests, operands, machine.target, 1, ways, estimator(core), judge(core))
     if isinstance(made, Infeasible):
         raise PlanError(str(made))
     return made
