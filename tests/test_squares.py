@@ -40,7 +40,7 @@ def convolve(
     kernels: Kernels | None, isa: InstructionSet, g: Geometry, x: Array, weights: Array, cut: int = 0
 ) -> Array:
     """What the kernel stores, without some pairs of rows at both ends; nothing else may change."""
-    blocking = SquareBlocking(g, isa)
+    blocking = SquareBlocking(replace(g, element_bytes=4, floating=True), isa)
     matrix = weights.reshape(g.out_channels, -1)
     points = pack.pack_squares(isa.lanes, weights[:, 0])
     out = Guarded((*g.output, g.out_channels), np.float32)

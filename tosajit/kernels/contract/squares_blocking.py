@@ -10,6 +10,7 @@ from tosajit.kernels.contract.blocking import FAR_STEPS, NEAR_BYTES
 from tosajit.kernels.contract.geometry import PAGE, Geometry
 from tosajit.kernels.contract.slots import SQUARE, WinogradSlot
 from tosajit.kernels.contract.spec import LINE
+from tosajit.kernels.contract.winograd_blocking import outline
 from tosajit.kernels.sets.description import InstructionSet
 
 TAPS = 3
@@ -89,32 +90,14 @@ class SquareBlocking:
     def slots(self) -> Mapping[WinogradSlot, int]:
         """Return the numbers that depend on the shape alone, with the whole output as the box."""
         g, slot = self.shape, WinogradSlot
-        (_, _, oh, ow), oc = g.output, g.out_channels
-        strides = g.out_strides or (oh * ow * oc, oh * ow * oc, ow * oc, oc)
-        numbers = {
-            slot.M_LO: 0,
-            slot.M_HI: g.positions,
-            slot.N_LO: 0,
-            slot.N_HI: oc,
-            slot.CHANNELS: g.in_channels,
-            slot.O_H: oh,
-            slot.O_W: ow,
-            slot.I_H: g.input[2],
-            slot.I_W: g.input[3],
-            slot.PAD_TOP: g.pad[1],
-            slot.PAD_LEFT: g.pad[2],
-            slot.IN_N: g.in_elements[0] * 4,
-            slot.IN_Y: g.in_elements[2] * 4,
-            slot.OUT_N: strides[0],
-            slot.OUT_Y: strides[2],
-            slot.OUT_X: strides[3],
-            slot.WEIGHT_POINT: g.in_channels * self.isa.padded(oc) * 4,
+        rows = {
+            slot.WEIGHT_POINT: g.in_channels * self.isa.padded(g.out_channels) * 4,
             slot.LINES: self.lines,
             slot.CHUNK: self.chunk,
             slot.ROW_BYTES: self.row_bytes,
             slot.BLANK_BYTES: g.input[3] * g.in_channels * 4,
         }
-        return {**numbers, **self._places()}
+        return {**outline(g), **rows, **self._places()}
 
     def _places(self) -> Mapping[WinogradSlot, int]:
         """Where parts of the scratch memory are, and how far it is from point to point.

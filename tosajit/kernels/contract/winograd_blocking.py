@@ -31,6 +31,31 @@ FEWEST_FAR = 12
 """Tiles with which products take longer than to load other weights from there."""
 
 
+def outline(g: Geometry) -> dict[WinogradSlot, int]:
+    """Return what is a shape's alone, however its rows are blocked: the whole output is the box."""
+    slot = WinogradSlot
+    (_, _, oh, ow), oc = g.output, g.out_channels
+    strides = g.out_strides or (oh * ow * oc, oh * ow * oc, ow * oc, oc)
+    return {
+        slot.M_LO: 0,
+        slot.M_HI: g.positions,
+        slot.N_LO: 0,
+        slot.N_HI: oc,
+        slot.CHANNELS: g.in_channels,
+        slot.O_H: oh,
+        slot.O_W: ow,
+        slot.I_H: g.input[2],
+        slot.I_W: g.input[3],
+        slot.PAD_TOP: g.pad[1],
+        slot.PAD_LEFT: g.pad[2],
+        slot.IN_N: g.in_elements[0] * g.element_bytes,
+        slot.IN_Y: g.in_elements[2] * g.element_bytes,
+        slot.OUT_N: strides[0],
+        slot.OUT_Y: strides[2],
+        slot.OUT_X: strides[3],
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class WinogradBlocking:
     """Rows of tiles at a time."""
@@ -87,31 +112,14 @@ class WinogradBlocking:
     def slots(self) -> Mapping[WinogradSlot, int]:
         """Return the numbers that depend on the shape alone, with the whole output as the box."""
         g, slot = self.shape, WinogradSlot
-        (_, _, oh, ow), oc = g.output, g.out_channels
-        strides = g.out_strides or (oh * ow * oc, oh * ow * oc, ow * oc, oc)
-        numbers = {
-            slot.M_LO: 0,
-            slot.M_HI: g.positions,
-            slot.N_LO: 0,
-            slot.N_HI: oc,
-            slot.CHANNELS: g.in_channels,
-            slot.O_H: oh,
-            slot.O_W: ow,
-            slot.I_H: g.input[2],
-            slot.I_W: g.input[3],
+        weights = g.kernel[1] * g.in_channels * self.isa.padded(g.out_channels) * 2
+        rows = {
             slot.K_H: g.kernel[1],
-            slot.PAD_TOP: g.pad[1],
-            slot.PAD_LEFT: g.pad[2],
-            slot.IN_N: g.in_elements[0],
-            slot.IN_Y: g.in_elements[2],
-            slot.OUT_N: strides[0],
-            slot.OUT_Y: strides[2],
-            slot.OUT_X: strides[3],
-            slot.WEIGHT_POINT: g.kernel[1] * g.in_channels * self.isa.padded(oc) * 2,
+            slot.WEIGHT_POINT: weights,
             slot.LINES: self.lines,
             slot.CHUNK: self.chunk,
         }
-        return {**numbers, **self._places()}
+        return {**outline(g), **rows, **self._places()}
 
     def _places(self) -> Mapping[WinogradSlot, int]:
         """Where parts of the scratch memory are, and how far it is from point to point."""
