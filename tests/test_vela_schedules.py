@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 import vela_live
-from validating import charges, copies, schedules
+from validating import charges, copies, live, page, schedules
 from validating.facts import Configuration
+from validating.figures import Figure, Table
 
 import tosajit as tj
 from sim.cost.ethos.choosing import chosen
@@ -214,6 +215,24 @@ def test_a_plain_map_in_dram_takes_a_burst_for_each_position() -> None:
     layer = Layer("convolution", Shape(20, 20, 8), Shape(40, 40, 3), (3, 3), (2, 2))
     maps = Maps(Map(core.far, plain=True), Map(core.far), core.memory.read_latency)
     assert layer_cycles(core.hardware, layer, chosen(core.hardware, layer), maps).total == 24_074
+
+
+def test_what_a_difference_is_made_of_adds_up_to_it() -> None:
+    configuration = Configuration("ethos-u65-256", "Ethos_U65_High_End", "Dedicated_Sram_384KB")
+    pair = vela_live.Pair("gru_i8", configuration, 600, 1000, 700, charged=200, copied=50)
+    parts = {"plan": -0.1, "copies": -0.05, "charges": -0.2, "machine": -0.05}
+    assert pair.parts == pytest.approx(parts)
+    assert sum(pair.parts.values()) == pytest.approx(pair.ratio - 1)
+    *_, row = live.by_kind([pair])
+    assert row == "| recurrent, int8, U65, dedicated SRAM | 1 | 40.0% | −10.0% | −5.0% | −20.0% | −5.0% |"
+
+
+def test_a_table_has_columns_behind_the_others() -> None:
+    table = Table("T", "Text.", (Figure("a", 1, 2, more=("3", "4")),), more=("third", "fourth"))
+    head, line, row = page.section(table).splitlines()[-3:]
+    assert head.endswith("| third | fourth |")
+    assert row.endswith("| 3 | 4 |")
+    assert head.count("|") == line.count("|") == row.count("|")
 
 
 def test_held_out_networks_are_others() -> None:

@@ -32,6 +32,8 @@ CONFIGURATIONS = (
 BOUND = 0.05
 MORE = 0.02
 """So much more may be moved."""
+PARTS = "plan", "copies", "charges", "machine"
+"""What a difference is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,20 @@ class Pair:
     def judged(self) -> int | None:
         """What Vela's schedule is judged by: ours, its copies, and what Vela charges beyond the hardware."""
         return None if self.scheduled is None else self.scheduled + self.charged + self.copied
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """The difference of ours from theirs, as shares of theirs: of the plan, and of what it does not say.
+
+        The plan's share is what our model of the machine says of both schedules.
+        """
+        if self.scheduled is None or self.judged is None:
+            return {}
+        cycles = (
+            *(self.ours - self.scheduled, -self.copied, -self.charged),
+            self.judged - self.theirs,
+        )
+        return {name: one / self.theirs for name, one in zip(PARTS, cycles, strict=True)}
 
     @property
     def sparing(self) -> bool:
@@ -165,7 +181,14 @@ def summary(pairs: list[Pair]) -> Iterator[str]:
         theirs = [pair.judged / pair.theirs for pair in found if pair.judged is not None]
         more = f"; with Vela's schedule {_near(theirs)}" if theirs else ""
         sparing = f"; {sum(pair.sparing for pair in found)} move at most {MORE:.0%} more than Vela"
-        yield f"{name:62}{len(found):>4} pairs, median {own}{more}{sparing}"
+        yield f"{name:62}{len(found):>4} pairs, median {own}{more}{_parts(found)}{sparing}"
+
+
+def _parts(pairs: list[Pair]) -> str:
+    """Medians of what differences are made of."""
+    known = [pair.parts for pair in pairs if pair.parts]
+    shares = (f"{name} {statistics.median(one[name] for one in known):+.1%}" for name in PARTS if known)
+    return "".join(f"; {share}" for share in shares)
 
 
 def _near(ratios: list[float]) -> str:

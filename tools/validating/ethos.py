@@ -42,7 +42,10 @@ LOST_TEXT = """What Vela itself loses when it is given the TOSA file in place of
 network; not judged. The ratio is of its own cycles."""
 
 
-FAMILIES = {"gru": "recurrent", "lstm": "recurrent", "transformer": "transformer", "unet": "resizing"}
+FAMILIES = {
+    **{"gru": "recurrent", "lstm": "recurrent", "transformer": "transformer"},
+    **{"unet": "resizing", "segmentation": "resizing"},
+}
 
 
 def kind_of(name: str) -> str:

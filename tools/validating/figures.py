@@ -26,6 +26,8 @@ class Figure:
     """What kind of network it is of; nothing keeps it out of the table of kinds."""
     machine: str = ""
     """What kind of machine."""
+    more: tuple[str, ...] = ()
+    """Cells behind the others."""
 
     @property
     def ratio(self) -> float | None:
@@ -89,6 +91,8 @@ class Table:
     """What was chosen so that these figures fit."""
     judged: bool = True
     """Whether its figures are ours, and count."""
+    more: tuple[str, ...] = ()
+    """Columns behind the others, which figures have cells for."""
 
     @property
     def known(self) -> list[tuple[Figure, str]]:

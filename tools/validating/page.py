@@ -125,8 +125,8 @@ def section(table: Table) -> str:
         "",
         table.text,
         "",
-        f"| {case} | {predicted} | {reference} | | ratio | bound | |",
-        "|---|--:|--:|---|--:|---|---|",
+        "".join([f"| {case} | {predicted} | {reference} | | ratio | bound | |", *_cells(table.more)]),
+        "|---|--:|--:|---|--:|---|---|" + "--:|" * len(table.more),
         *map(row, table.figures),
     ]
     if table.known:
@@ -146,7 +146,11 @@ def row(figure: Figure) -> str:
         bound(figure),
         figure.mark,
     ]
-    return f"| {' | '.join(cells)} |"
+    return "".join([f"| {' | '.join(cells)} |", *_cells(figure.more)])
+
+
+def _cells(more: Sequence[str]) -> list[str]:
+    return [f" {cell} |" for cell in more]
 
 
 def bound(figure: Figure) -> str:
