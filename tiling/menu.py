@@ -161,7 +161,8 @@ def _menu(case: _Case, most: int) -> Menu:
     if any(size is not None for size in case.sizes):
         tiles = _sized(tiles, case.sizes)
     counts = np.ceil(np.array(case.extents, float) / tiles)
-    boxes = [_boxes(form, case.extents, tiles, case.strided) for form in case.forms]
+    known = {form: _boxes(form, case.extents, tiles, case.strided) for form in dict.fromkeys(case.forms)}
+    boxes = [known[form] for form in case.forms]
     accumulators, touched = _accumulators(case, tiles, counts), _touched(case, boxes, counts)
     rooms = _rooms(case, boxes, tiles, accumulators)
     orders = _orders(case.extents, case.outer, classes) if case.order is None else (case.order,)

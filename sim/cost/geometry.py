@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, wraps
 from math import ceil, gcd, isqrt, prod
 from typing import Literal, NamedTuple, TypeVar
@@ -20,8 +19,7 @@ REMEMBERED = 1 << 15
 """Nests that are known by identity; they are kept alive as long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(NamedTuple):
     """A tile of a contraction or reduction, as arrays see it.
 
     `groups` are repetitions that share neither factor, such as the batch of a MATMUL; `images` repetitions

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
@@ -180,11 +179,11 @@ def turned_maximum(hardware: Part85, layer: Layer, maps: Maps, chained: float) -
     """A maximum over channels as one over rows: a copy of the map is turned first."""
     first, deep = squarest(layer.output.height), layer.input.width
     copy = Shape(deep, *first)
-    turn = replace(layer, output=copy, input=copy, kernel=(1, 1), table=False)
-    pool = replace(layer, output=Shape(1, *first), input=copy, kernel=(deep, 1))
+    turn = layer._replace(output=copy, input=copy, kernel=(1, 1), table=False)
+    pool = layer._replace(output=Shape(1, *first), input=copy, kernel=(deep, 1))
     turned = layer_cycles(hardware, turn, chosen(hardware, turn), maps)
     found = layer_cycles(hardware, pool, chosen(hardware, pool), maps, chained)
-    return replace(found, total=found.total + turned.total, products=found.products + turned.products)
+    return found._replace(total=found.total + turned.total, products=found.products + turned.products)
 
 
 def _hides(core: Core, nest: Nest, shape: Geometry, cycles: int, sites: Sites) -> int:
@@ -218,27 +217,27 @@ def layer_of(hardware: Part55 | Part85, nest: Nest, shape: Geometry, primary: St
         table=primary.table,
     )
     kernel, dilation = able(shape.kernel, shape.dilation)
-    window = replace(plain, kernel=kernel, stride=shape.stride, dilation=dilation)
+    window = plain._replace(kernel=kernel, stride=shape.stride, dilation=dilation)
     of_channels = Shape(*shape.input, shape.columns)
     if shape.weights is not None and shape.kind == "depthwise":
-        return replace(window, op="depthwise", input=of_channels)
+        return window._replace(op="depthwise", input=of_channels)
     if shape.weights is not None:
         pruned = isinstance(hardware, Part85) and nest.reads[shape.weights].pruned
-        return replace(window, op="convolution", dynamic=not contracts_constant(nest), pruned=pruned)
+        return window._replace(op="convolution", dynamic=not contracts_constant(nest), pruned=pruned)
     if shape.kind == "window" and shape.op == "add" and plain.bits <= 16 and plain.output_bits >= 32:
         # Pools cannot write sums: those are products with ones.
         images = Shape(plain.output.height * shape.images, plain.output.width, plain.output.depth)
-        return replace(window, op="depthwise", output=images, input=of_channels)
+        return window._replace(op="depthwise", output=images, input=of_channels)
     if shape.kind == "window":
         high, wide, depth = window.output
         images = Shape(high * shape.images, wide, depth)
-        return replace(window, op="pool", output=images, input=of_channels, maximum=shape.op != "add")
+        return window._replace(op="pool", output=images, input=of_channels, maximum=shape.op != "add")
     if shape.op == "add":
         return plain
     # A maximum over channels is one over columns of a map of one channel.
     output, source = Shape(shape.rows, 1, 1), Shape(shape.rows, shape.in_channels, 1)
     kernel, bits = (1, shape.in_channels), min(plain.bits, 16)
-    return replace(plain, op="pool", output=output, input=source, kernel=kernel, bits=bits, maximum=True)
+    return plain._replace(op="pool", output=output, input=source, kernel=kernel, bits=bits, maximum=True)
 
 
 def shape_of(nest: Nest, tile: tuple[int, ...]) -> Geometry | None:
@@ -253,7 +252,7 @@ def shape_of(nest: Nest, tile: tuple[int, ...]) -> Geometry | None:
         return shape
     high, wide = shape.input
     rows = shape.images * shape.height
-    return replace(shape, images=1, height=rows, input=(shape.images * high, wide))
+    return shape._replace(images=1, height=rows, input=(shape.images * high, wide))
 
 
 def able(kernel: tuple[int, int], dilation: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:

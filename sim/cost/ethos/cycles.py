@@ -52,8 +52,7 @@ class Maps(NamedTuple):
     bias_latency: int
 
 
-@dataclass(frozen=True, slots=True)
-class Cycles:
+class Cycles(NamedTuple):
     """Cycles of a layer. Each of `products` and `results` is what it would take with the other hidden."""
 
     total: int

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 from typing import Literal, NamedTuple
 
 BEAT = 16
@@ -26,10 +25,12 @@ class Shape(NamedTuple):
     width: int
     depth: int
 
+    # Written out for each dimension, as searches do all of this some thousand times.
+
     @property
     def elements(self) -> int:
         """How many elements it has."""
-        return prod(self)
+        return self.height * self.width * self.depth
 
     @property
     def area(self) -> int:
@@ -38,19 +39,25 @@ class Shape(NamedTuple):
 
     def within(self, other: Shape) -> Shape:
         """What of it fits into another shape."""
-        return Shape(*map(min, self, other))
+        (high, wide, deep), (most_high, most_wide, most_deep) = self, other
+        return Shape(
+            high if high < most_high else most_high,
+            wide if wide < most_wide else most_wide,
+            deep if deep < most_deep else most_deep,
+        )
 
     def over(self, part: Shape) -> Shape:
         """How many parts it takes along each dimension."""
-        return Shape(*(-(-whole // piece) for whole, piece in zip(self, part, strict=True)))
+        (high, wide, deep), (down, across, inward) = self, part
+        return Shape(-(-high // down), -(-wide // across), -(-deep // inward))
 
     def rounded(self, granule: Shape) -> Shape:
         """The next multiple of a granule in each dimension."""
-        return Shape(*(up(whole, piece) for whole, piece in zip(self, granule, strict=True)))
+        (high, wide, deep), (down, across, inward) = self, granule
+        return Shape(-(-high // down) * down, -(-wide // across) * across, -(-deep // inward) * inward)
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(NamedTuple):
     """One pass of the array over a feature map."""
 
     op: Op

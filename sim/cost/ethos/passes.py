@@ -58,8 +58,12 @@ class Core(NamedTuple):
 
     def at(self, site: Site) -> Map:
         """A feature map that is there."""
-        memories = {"scratchpad": self.memory, "level2": self.between, "offchip": self.far}
-        return Map(memories[site.place], site.plain)
+        match site.place:
+            case "scratchpad":
+                return Map(self.memory, site.plain)
+            case "level2":
+                return Map(self.between, site.plain)
+        return Map(self.far, site.plain)
 
     def bytes_under_way(self, scales: bool) -> float | None:
         """Bytes of weights, or of scales, that have a channel of their own; four of five beats are of use."""

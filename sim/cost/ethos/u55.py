@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 
-from sim.arrays import Array
 from sim.cost.ethos.parts import Choice, Layer, Part55, Shape, up
-from sim.cost.ethos.search import FLOAT, Candidates, best, depths, rounded, traffic
+from sim.cost.ethos.search import FLOAT, Candidates, Read, best, depths, grid, rounded, traffic
 
 BANK = 1024
 """Bytes of a bank."""
@@ -31,28 +33,22 @@ def choose(part: Part55, layer: Layer) -> Choice | None:
     micro = part.microblock
     space = layer.output.within(LARGEST).rounded(micro)
     start = max(micro.depth, min(space.depth, 16))
-    blocks = Candidates(
-        layer,
-        depths(start, micro.depth, space.depth, layer.output.depth),
-        range(micro.height, space.height + 1, micro.height),
-        range(micro.width, space.width + 1, micro.width),
-    )
-    rows, columns = rounded(blocks.rows, micro.height), rounded(blocks.columns, micro.width)
-    deep = blocks.depth if equal else np.array([[[_input_depth(layer, partly)]]])
-    flat = layer.output.height == 1 and layer.kernel[0] == 1 and micro.height == 2
-    height = np.minimum(blocks.height, 1) if flat else blocks.height
-    fits = _fits(part, layer, rows * columns, deep, height * blocks.width, blocks.depth)
-    cost = traffic(layer, blocks, (rows, columns), height, equal, joint=False)
-    whole = layer.input.elements < rows * columns * deep * 2
-    cost = np.where(whole, cost / FLOAT(2), cost)
-    small = (blocks.height <= 4) & (blocks.width <= 4)
-    area = np.minimum(rows, layer.input.height) * np.minimum(columns, layer.input.width)
-    found = best(np.broadcast_to(cost, fits.shape), fits, small, area)
+    # A single row takes no more room than it has.
+    flat = micro.height if layer.output.height == 1 and layer.kernel[0] == 1 else 1
+    deep = None if equal else _input_depth(layer, partly)
+    read = Read.of(layer, micro)
+    buffers = Buffers(layer.bits, layer.wide, layer.table, deep, flat)
+    split = depths(start, micro.depth, space.depth, layer.output.depth)
+    blocks = _fitting(part, read, buffers, split).within(space)
+    cost = traffic(layer, blocks, equal, joint=False, flat=flat)
+    held = blocks.area * (blocks.depth if deep is None else deep)
+    cost = np.where(layer.input.elements < held * 2, cost / FLOAT(2), cost)
+    found = best(layer, read, blocks, cost)
     if found is None:
         return None
     block = blocks.at(found)
     high, wide = layer.needed(block)
-    depth = block.depth if equal else int(deep[0, 0, 0])
+    depth = block.depth if deep is None else deep
     source = Shape(up(high, micro.height), up(wide, micro.width), depth)
     return Choice(block, source, micro, partly)
 
@@ -65,13 +61,37 @@ def _input_depth(layer: Layer, partly: bool) -> int:
     return up(min(layer.input.depth, 16 if partly else 32), 8)
 
 
-def _fits(part: Part55, layer: Layer, area: Array, deep: Array, results: Array, depth: Array) -> Array:
-    """Whether two copies of the map's block and of the sums fit into the banks."""
-    granule = part.granules[{8: 0, 16: 1, 32: 2}[layer.bits]]
-    source = rounded(-(-(area * rounded(deep * layer.bits // 8, 8)) // BANK) * 2, granule)
-    kept = max(1 if layer.table else 0, 2 if part.banks > 16 else 0)
-    room = part.banks - RESERVED - kept
-    bits, granule = (40, part.granules[4]) if layer.wide else (32, part.granules[3])
-    sums = rounded(-(-(results * rounded(depth, 8) * bits // 8) // BANK) * 2, granule)
-    fits: Array = source + sums <= room
-    return fits
+def _room(part: Part55, layer: Layer) -> int:
+    """Banks for maps and sums."""
+    return part.banks - RESERVED - max(1 if layer.table else 0, 2 if part.banks > 16 else 0)
+
+
+class Buffers(NamedTuple):
+    """What a layer keeps in the banks."""
+
+    bits: int
+    """Of an element of the map."""
+    wide: bool
+    """Whether sums have 40 bits."""
+    table: bool
+    deep: int | None
+    """Channels of the map, if they are not those of the result."""
+    flat: int
+    """So many rows of a block have one of results."""
+
+
+@lru_cache(maxsize=1 << 9)
+def _fitting(part: Part55, read: Read, buffers: Buffers, depths: tuple[int, ...]) -> Candidates:
+    """The blocks of which two copies of the map's block and of the sums fit into the banks."""
+    micro = part.microblock
+    heights = range(micro.height, (LARGEST.height if buffers.flat == 1 else micro.height) + 1, micro.height)
+    blocks = grid(read, depths, heights, range(micro.width, LARGEST.width + 1, micro.width))
+    height, width, depth, area = (one.astype(int) for one in blocks)
+    deep = depth if buffers.deep is None else buffers.deep
+    granule = part.granules[{8: 0, 16: 1, 32: 2}[buffers.bits]]
+    source = rounded(-(-(area * (-(-(deep * buffers.bits // 8) // 8) * 8)) // BANK) * 2, granule)
+    kept = max(1 if buffers.table else 0, 2 if part.banks > 16 else 0)
+    bits, granule = (40, part.granules[4]) if buffers.wide else (32, part.granules[3])
+    results = height // buffers.flat * width * rounded(depth, 8)
+    sums = rounded(-(-(results * bits // 8) // BANK) * 2, granule)
+    return blocks.some(source + sums <= part.banks - RESERVED - kept)

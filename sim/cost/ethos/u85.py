@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
-from sim.arrays import Array
 from sim.cost.ethos.area import GRANULE, LARGEST, area_block
 from sim.cost.ethos.parts import Choice, Layer, Part85, Shape, up
-from sim.cost.ethos.search import FLOAT, Candidates, best, depths, rounded, traffic
+from sim.cost.ethos.search import FLOAT, Candidates, Read, best, depths, grid, traffic
 
 
 def part_kernel(layer: Layer) -> bool:
@@ -68,21 +69,18 @@ def _convolution(part: Part85, layer: Layer, micro: Shape, partly: bool, deep: i
     end = Shape(*map(max, limits, step)).rounded(micro)
     start = max(micro.depth, min(end.depth, GRANULE))
     unit = part.unit(deep, layer.bits, micro)
-    held = up(min(deep, layer.input.depth), unit.depth)
+    held = up(min(deep, layer.input.depth), unit.depth) * (layer.bits // 8)
+    read = Read.of(layer, unit)
     most = part.sum_bytes * 8 // (64 if layer.wide else 32)
     for copies in (2, 1):
         room = most // copies // GRANULE
-        blocks = Candidates(
-            layer,
-            depths(start, micro.depth, min(end.depth, room // micro.area * GRANULE), layer.output.depth),
+        split = depths(start, micro.depth, min(end.depth, room // micro.area * GRANULE), layer.output.depth)
+        extents = (
             range(step.height, min(end.height, room // micro.width) + 1, step.height),
             range(step.width, min(end.width, room // micro.height) + 1, step.width),
         )
-        rows = rounded(blocks.rows, unit.height)
-        columns = rounded(blocks.columns, unit.width)
-        sums = blocks.height * blocks.width * -(-blocks.depth // GRANULE)
-        fits = (sums <= room) & (rows * columns * held * (layer.bits // 8) * copies <= part.input_bytes)
-        found = _cheapest(layer, blocks, rows, columns, fits, deep)
+        blocks = _fitting(read, split, *extents, room, part.input_bytes // (held * copies))
+        found = _cheapest(layer, read, blocks, deep)
         if found is not None:
             block = blocks.at(found)
             high, wide = layer.needed(block)
@@ -90,17 +88,22 @@ def _convolution(part: Part85, layer: Layer, micro: Shape, partly: bool, deep: i
     return None
 
 
-def _cheapest(
-    layer: Layer, blocks: Candidates, rows: Array, columns: Array, fits: Array, deep: int
-) -> int | None:
+@lru_cache(maxsize=1 << 9)
+def _fitting(
+    read: Read, depths: tuple[int, ...], heights: range, widths: range, sums: int, area: int
+) -> Candidates:
+    """The blocks with so many sums of 16 channels at most, and such an area of the map."""
+    blocks = grid(read, depths, heights, widths)
+    bricks = blocks.height * blocks.width * np.ceil(blocks.depth / GRANULE)
+    return blocks.some((bricks <= sums) & (blocks.area <= area))
+
+
+def _cheapest(layer: Layer, read: Read, blocks: Candidates, deep: int) -> int | None:
     one = layer.spread == (layer.input.height, layer.input.width) and layer.output.area == 1
-    height, width, depth = blocks.height, blocks.width, blocks.depth
     if one or layer.dynamic:
-        cost = FLOAT(layer.output.elements) / (height.astype(FLOAT) * width * depth)
+        sizes = [size.astype(float) for size in (blocks.height, blocks.width, blocks.depth)]
+        cost = FLOAT(layer.output.elements) / (sizes[0] * sizes[1] * sizes[2])
     else:
-        cost = traffic(layer, blocks, (rows, columns), height, equal=False, joint=True)
-    whole = layer.input.elements < rows * columns * deep * 2
-    cost = np.broadcast_to(np.where(whole, cost / FLOAT(2), cost), fits.shape)
-    small = np.ones((1, 1, 1), bool) if layer.dynamic else (height <= 4) & (width <= 4)
-    area = np.minimum(rows, layer.input.height) * np.minimum(columns, layer.input.width)
-    return best(cost, fits, small, area)
+        cost = traffic(layer, blocks, equal=False, joint=True)
+    cost = np.where(layer.input.elements < blocks.area * (deep * 2), cost / FLOAT(2), cost)
+    return best(layer, read, blocks, cost, None if layer.dynamic else 4)
