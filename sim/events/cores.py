@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 
 from sim.cost.costs import Costs
 from sim.cost.transfer import cycles_of
+from sim.cost.work import details
 from sim.events.body import SectionRun
 from sim.events.folding import folded
 from sim.events.model import Rates, SectionModel
@@ -409,7 +410,7 @@ def _joint(cores: Sequence[Report], last: Report) -> Iterator[OperatorReport]:
             operations=sum(operator.operations for operator in mine),
             traffic=summed((operator.traffic, 1) for operator in mine),
             energy=summed((operator.energy, 1) for operator in mine),
-            detail=summed((operator.detail, 1) for operator in mine),
+            detail=details((operator.detail, 1) for operator in mine),
             start=min(operator.start for operator in mine),
             end=max(operator.end for operator in mine),
         )

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from sim.cost.costs import Costs
 from sim.cost.lanes import Lanes
-from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS
+from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS, details
 from sim.events.model import SectionModel
 from sim.machine.machine import Machine
 from sim.report.values import DataKind, Direction, Memory, Traffic, moved, summed
@@ -31,15 +31,14 @@ class Totals:
     def of(model: SectionModel) -> Totals:
         """Those of a section: each class of tiles times how many there are."""
         busy: Counter[str] = Counter()
-        detail: Counter[str] = Counter()
+        found: list[tuple[Mapping[str, int], int]] = []
         lanes: dict[str, Fraction] = {}
         macs = operations = 0
         for tile, count in _tiles(model).items():
             work = model.costs.work(model.nest, tile, model.sites)
             busy[model.tracks[0]] += work.cycles * count
             macs, operations = macs + work.macs * count, operations + work.operations * count
-            for name, value in work.detail:
-                detail[name] += value * count
+            found.append((dict(work.detail), count))
             for name, cycles in _lanes(model, tile).items():
                 lanes[name] = lanes.get(name, Fraction(0)) + cycles * count
         for slot in model.slots:
@@ -48,8 +47,8 @@ class Totals:
                 moved = model.moved(slot, classes)
                 busy[model.tracks[2 if write else 1]] += moved.cycles * count
                 if moved.opened:
-                    detail["pages_opened"] += moved.opened * count
-        return Totals(macs, operations, dict(busy), traffic_of(model), dict(detail), lanes)
+                    found.append(({"pages_opened": moved.opened}, count))
+        return Totals(macs, operations, dict(busy), traffic_of(model), details(found), lanes)
 
     @staticmethod
     def sum(parts: Sequence[Totals]) -> Totals:
@@ -61,7 +60,7 @@ class Totals:
             sum(part.operations for part in parts),
             summed((part.busy, 1) for part in parts),
             summed((part.traffic, 1) for part in parts),
-            summed((part.detail, 1) for part in parts),
+            details((part.detail, 1) for part in parts),
             summed((part.lanes, 1) for part in parts),
         )
 

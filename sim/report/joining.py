@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from sim.cost.work import details
 from sim.report.values import Account, Content, OperatorReport, ReportError, Span, summed
 
 Some = TypeVar("Some", bound=Account)
@@ -90,7 +91,7 @@ def _operator(
         operations=operator.operations * count,
         traffic=summed([(operator.traffic, count)]),
         energy=summed([(operator.energy, count)]),
-        detail=summed([(operator.detail, count)]),
+        detail=details([(operator.detail, count)]),
         lanes=summed([(operator.lanes, count)]),
         start=start + operator.start,
         end=start + operator.end + max(0, count - 1) * report.cycles,

@@ -149,6 +149,14 @@ def test_words_in_elements_are_those_of_a_loop_over_all_products() -> None:
     assert array_words(layer, part) == sent + up
 
 
+def test_reports_tell_the_elements_at_work_not_their_sum_over_tiles() -> None:
+    chip = machine("eyeriss-v1")
+    report = tj.simulate(tj.samples.load("resnet8"), chip)
+    told = [operator.detail for operator in report.operators if "active_elements" in operator.detail]
+    assert any(one["passes"] > 1 for one in told)
+    assert all(0 < one["active_elements"] <= 12 * 14 for one in told)
+
+
 def test_inputs_that_are_zero_take_time_but_little_energy() -> None:
     chip = machine("eyeriss-v1")
     dense, half = (
