@@ -2,13 +2,15 @@
 
 By rows every core loads all weights, and takes a few rows from its neighbours; by channels each loads its
 own weights, and takes what all others have made. So early layers like the one, late ones the other: `best`
-follows the network in both ways, shares every group in the way in which it took less, and takes what ends
-first: that, one of the two, or everything on one core.
+follows the network in both ways, shares every group in the way in which it took less, or changes the way but
+once, since cores take more from each other where it changes; and takes what ends first: one of these, or
+everything on one core.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate, permutations
 
 from sim.events.cores import follow
 from sim.events.simulate import simulate
@@ -85,7 +87,8 @@ class _Spreader:
             if isinstance(made, Infeasible):
                 return made
             times.append(made)
-        self._followed([WAYS[taken.index(min(taken))] for taken in zip(*times, strict=True)])
+        for ways in dict.fromkeys((_each(times), changing_once(times))):
+            self._followed(ways)
         self._followed([0] * len(self.nests))
         return min(self.found, key=lambda one: one[0])[1]
 
@@ -112,6 +115,23 @@ class _Spreader:
             enough = max(_stages(times, middle), default=0) < self.machine.cores
             low, high = (low, middle) if enough else (middle + 1, high)
         return self.planned(_stages(times, low))
+
+
+def _each(times: Sequence[Sequence[int]]) -> tuple[Way, ...]:
+    """For every group the way in which it takes least, of times by way and group."""
+    return tuple(WAYS[taken.index(min(taken))] for taken in zip(*times, strict=True))
+
+
+def changing_once(times: Sequence[Sequence[int]]) -> tuple[Way, ...]:
+    """The ways that take least if all groups up to one are shared in one way, and all after it in another."""
+    count = len(times[0])
+    until = {way: [0, *accumulate(taken)] for way, taken in zip(WAYS, times, strict=True)}
+    _, at, way, other = min(
+        (until[way][at] + until[other][-1] - until[other][at], at, way, other)
+        for way, other in permutations(WAYS, 2)
+        for at in range(count + 1)
+    )
+    return (way,) * at + (other,) * (count - at)
 
 
 def _stages(times: Sequence[int], bound: int) -> list[int]:

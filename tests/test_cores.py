@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from validating.networks import resnet50
 
 import tosajit as tj
 from sim import CoresReport
+from sim.spreading import WAYS, changing_once
 from tests.fuzzing import check_calls
 from tests.strategies import Drawn, graphs
 from tests.test_fuzz_graphs import SETTINGS, passes
@@ -87,6 +89,17 @@ def test_samples_give_their_bits(name: str, split: str) -> None:
     inputs, outputs = tj.samples.cases(name)[0]
     for result, expected in zip(executable(*inputs), outputs, strict=True):
         np.testing.assert_array_equal(result, expected)
+
+
+@given(st.lists(st.tuples(st.integers(1, 99), st.integers(1, 99)), min_size=1, max_size=7))
+def test_the_way_changes_once_where_that_takes_least(taken: list[tuple[int, int]]) -> None:
+    def time(ways: tuple[Any, ...]) -> int:
+        return sum(pair[WAYS.index(way)] for pair, way in zip(taken, ways, strict=True))
+
+    found = changing_once(list(zip(*taken, strict=True)))
+    several = product(WAYS, repeat=len(taken))
+    once = (ways for ways in several if sum(one != other for one, other in pairwise(ways)) <= 1)
+    assert time(found) == min(map(time, once))
 
 
 @pytest.mark.parametrize("name", ["ds_cnn", "transformer_tiny", "resnet8"])
