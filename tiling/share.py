@@ -14,8 +14,10 @@ ARRAY_SPEED = 48
 """How many products an array unit adds while other units do one point."""
 ARRAY_RESULTS = 2
 """How many results it finishes in that time."""
+BYTES_ONCE = 32
+"""How many bytes that are used once, in order, come to it in that time from a cache that all cores share."""
 BYTES_PER_POINT = 6
-"""Bytes that come from a cache that all cores share, in that time."""
+"""Bytes that come from there otherwise."""
 TILE_OVERHEAD = 600
 """Points for beginning a tile."""
 GAP_OVERHEAD = 100
@@ -47,7 +49,8 @@ def shared_loops(nest: Nest, target: Target) -> tuple[tuple[Loop, ...], bool]:
 def work(nest: Nest) -> int:
     """An estimate of a group's work, in points of a simple one."""
     if nest.prepared and nest.verb == "contract":
-        return nest.points // ARRAY_SPEED + prod(nest.extents[: nest.outer]) // ARRAY_RESULTS
+        computed = nest.points // ARRAY_SPEED + prod(nest.extents[: nest.outer]) // ARRAY_RESULTS
+        return max(computed, sum(access.bytes for access in nest.reads) // BYTES_ONCE)
     return nest.points
 
 

@@ -120,6 +120,12 @@ def test_products_of_array_units_take_less_time_than_points_of_others() -> None:
     assert work(copy(96, 32)) == 96 * 32
 
 
+def test_weights_of_a_single_row_are_work_by_their_bytes() -> None:
+    nest = product(1, 576, 144)
+    assert work(nest) == (576 * 144 + 144) // 32 > 576 * 144 // 48 + 576 // 2
+    assert shared_loops(product(1, 1024, 144), TWO)[1]
+
+
 def test_the_last_core_is_done_when_its_tiles_are_and_what_it_reads_has_come() -> None:
     nest = copy(100, 512)
     four = [Loop(0, 30, 4)]
