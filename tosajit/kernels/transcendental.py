@@ -266,7 +266,7 @@ def tanh_(a: Number) -> Number:
 
 @of("f32")
 def erf(a: Number) -> Number:
-    """Take the error function: a polynomial up to 1, beyond it what is left to 1, of the form of exp(-a²)."""
+    """Take the error function: a polynomial up to 1, beyond it what the 8th power of another leaves of 1."""
     x = choose(float_abs(a) > np.float32(ERF_MOST), np.float32(ERF_MOST), float_abs(a))
     z = np.float32(x * x)
     p = float_fused(z, np.float32(ERF[0]), np.float32(ERF[1]))
@@ -275,13 +275,15 @@ def erf(a: Number) -> Number:
     p = float_fused(p, z, np.float32(ERF[4]))
     p = float_fused(p, z, np.float32(ERF[5]))
     small = np.float32(float_fused(p, z, np.float32(TWO_OVER_ROOT_PI)) * x)
-    t = np.float32(np.float32(1) / float_fused(np.float32(0.5), x, np.float32(1)))
-    q = float_fused(t, np.float32(ERF_REST[0]), np.float32(ERF_REST[1]))
-    q = float_fused(q, t, np.float32(ERF_REST[2]))
-    q = float_fused(q, t, np.float32(ERF_REST[3]))
-    q = float_fused(q, t, np.float32(ERF_REST[4]))
-    q = float_fused(q, t, np.float32(ERF_REST[5]))
-    large = np.float32(np.float32(1) - np.float32(q * exp_near(np.float32(-z))))
+    q = float_fused(x, np.float32(ERF_REST[0]), np.float32(ERF_REST[1]))
+    q = float_fused(q, x, np.float32(ERF_REST[2]))
+    q = float_fused(q, x, np.float32(ERF_REST[3]))
+    q = float_fused(q, x, np.float32(ERF_REST[4]))
+    q = float_fused(q, x, np.float32(ERF_REST[5]))
+    q = float_fused(q, x, np.float32(ERF_REST[6]))
+    q = np.float32(q * q)
+    q = np.float32(q * q)
+    large = float_fused(np.float32(-q), q, np.float32(1))
     return signed(choose(x < np.float32(1), small, large), a)
 
 
