@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from heapq import heapify, heapreplace
 from math import prod
 
+from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tiling.program import Loop, box_bytes, box_shape
 from tiling.target import Target
@@ -23,6 +24,8 @@ TILE_OVERHEAD = 600
 GAP_OVERHEAD = 100
 """Points for each gap in what a tile writes: what its core fetches there ahead of need, another one has to
 fetch back."""
+LINE = 64
+"""Bytes of a cache line."""
 TILES_PER_CORE = 4
 
 
@@ -66,7 +69,7 @@ def _cuts(nest: Nest, target: Target, parts: int) -> Iterator[Loop]:
 
 def _grain(nest: Nest, number: int) -> int:
     """Whole cache lines of the innermost axis, so that cores do not write to the same one."""
-    return 64 if number == nest.outer - 1 else 1
+    return LINE // min(BYTES[write.access.type] for write in nest.writes) if number == nest.outer - 1 else 1
 
 
 def _finish(nest: Nest, loops: Sequence[Loop], cores: int) -> float:

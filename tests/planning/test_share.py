@@ -145,8 +145,14 @@ def test_axes_are_cut_into_whole_cache_lines_of_results() -> None:
     assert [loop for loop in every if loop.axis == 0] == [
         Loop(0, -(-6 // n), -(-6 // -(-6 // n))) for n in range(2, 7)
     ]
-    assert [loop for loop in every if loop.axis == 1] == [*[Loop(1, 128, 2)] * 2, *[Loop(1, 64, 4)] * 5]
-    assert list(cuts(copy(6, 64), TWO, 100)) == [loop for loop in every if loop.axis == 0]
+    assert [loop for loop in every if loop.axis == 1] == [
+        Loop(1, -(-200 // 16 // n) * 16, -(-200 // (-(-200 // 16 // n) * 16))) for n in range(2, 9)
+    ]
+    assert list(cuts(copy(6, 16), TWO, 100)) == [loop for loop in every if loop.axis == 0]
+    nest = copy(6, 200)
+    (write,) = nest.writes
+    narrow = replace(nest, writes=(write, replace(write, access=replace(write.access, type="i8"))))
+    assert {loop.step for loop in cuts(narrow, TWO, 100) if loop.axis == 1} == {128, 64}
 
 
 def test_there_are_no_more_cuts_than_parts_and_four_for_each_core() -> None:
