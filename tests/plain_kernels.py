@@ -62,6 +62,9 @@ class PlainVectors(Vectors):
     def loaded(self, where: Plain) -> Plain:
         return int(at(where, np.int64, 1)[0])
 
+    def loaded_word(self, where: Plain) -> Plain:
+        return int(at(where, np.int32, 1)[0])
+
     def choose(self, condition: Plain, yes: Plain, no: Plain) -> Plain:
         return np.where(condition, yes, no) if isinstance(condition, np.ndarray) else yes if condition else no
 

@@ -79,7 +79,7 @@ class Groups:
     refused: Mapping[Nest, Reason] = field(default_factory=dict)
     """Why no array kernel does the others."""
     own: Groups | None = None
-    """The same with kernels of their own for contractions that are apart until these are compiled."""
+    """The same with kernels of their own for groups that are done otherwise until these are compiled."""
 
     @property
     def name(self) -> str:

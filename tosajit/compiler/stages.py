@@ -129,7 +129,9 @@ def prepare(groups: Groups, options: Options) -> Groups:
         library=isa.name if isa else "",
         refused=made.refused,
     )
-    return replace(whole, nests=tuple(made.without_own), own=whole) if made.apart else whole
+    if not made.apart and not made.late:
+        return whole
+    return replace(whole, nests=tuple(made.without_own), units=made.at_once, own=whole)
 
 
 def _lacking(options: Options) -> tuple[Callable[[Unit], bool], Callable[[Unit], bool]]:

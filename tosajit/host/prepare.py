@@ -17,6 +17,7 @@ from tosajit.host.depthwise import depthwise
 from tosajit.host.epilogue import epilogue
 from tosajit.host.lookup import lookup
 from tosajit.host.match import Match, match
+from tosajit.host.moves import moves
 from tosajit.host.reasons import Reason
 from tosajit.host.repeat import repeated
 from tosajit.host.spread import spread
@@ -65,8 +66,7 @@ def prepare(
             parts = _apart(group, made, constants, isa, number, instead)
             made.apart += [(found, parts)] if parts else []
     if isa:
-        moves = {group: _move(group, constants, isa) for group in made.groups if group not in made.units}
-        made.units |= {group: unit for group, unit in moves.items() if unit is not None}
+        _move(made, constants, isa, lacks)
     return made
 
 
@@ -112,9 +112,18 @@ def _apart(
     return [*found, results]
 
 
-def _move(group: Nest, constants: Mapping[str, Array], isa: InstructionSet) -> Unit | None:
-    """The unit of a group that transposes matrices or looks up bytes, for itself or for a contraction."""
-    return transpose(group, isa) or (lookup(group, constants, isa) if isa.byte_tables else None)
+def _move(made: Prepared, constants: Mapping[str, Array], isa: InstructionSet, lacks: Lacks) -> None:
+    """Find the units of groups that look up bytes, transpose matrices or copy rows.
+
+    Those that copy rows are done without their unit while it `lacks` its kernel, which is a larger one.
+    """
+    for group in [group for group in made.groups if group not in made.units]:
+        table = lookup(group, constants, isa) if isa.byte_tables else None
+        unit = table or transpose(group, isa)
+        if unit is None and (unit := moves(group, isa)) is not None and lacks(unit):
+            made.late.add(group)
+        if unit is not None:
+            made.units[group] = unit
 
 
 def supports(group: Nest) -> bool:

@@ -40,6 +40,8 @@ class Prepared:
     """Why groups are done by no array kernel."""
     apart: list[tuple[list[Nest], list[Nest]]] = field(default_factory=list)
     """Nests that do a group, and those that do it without kernels of its own."""
+    late: set[Nest] = field(default_factory=set)
+    """Groups with a unit that they can do without until its kernel is compiled."""
     _known: dict[object, list[str]] = field(default_factory=dict)
 
     @property
@@ -50,6 +52,11 @@ class Prepared:
         kept = ([] if id(nest) in gone else [nest] for nest in self.groups)
         pairs = zip(self.groups, kept, strict=True)
         return [one for nest, same in pairs for one in parts.get(id(nest), same)]
+
+    @property
+    def at_once(self) -> dict[Nest, Unit]:
+        """The units of groups that do not wait for theirs."""
+        return {group: unit for group, unit in self.units.items() if group not in self.late}
 
     def keep(self, name: str, array: Array) -> str:
         """Hold a constant under a name, unless an equal one is held already; what it is called.

@@ -18,6 +18,7 @@ from tosajit.kernels.contract import (
     fused,
     interleave,
     matrices,
+    moving,
     packing,
     products,
     requant,
@@ -42,6 +43,9 @@ class Procedure:
 PROCEDURES: Mapping[str, Procedure] = {
     "copy_run": Procedure(rows.copy_run, inline=True),
     "fill_run": Procedure(rows.fill_run, inline=True),
+    "copy_rows": Procedure(moving.copy_rows),
+    "copy_rows_by": Procedure(moving.copy_rows_by),
+    "fill_rows": Procedure(moving.fill_rows),
     "gather_rows": Procedure(rows.gather_rows),
     "add_row_sums": Procedure(rows.add_row_sums),
     "flip_rows": Procedure(rows.flip_rows),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import indent
 from types import ModuleType
 
-from tosajit.kernels.contract import convolution, depthwise, packs, structure, winograd
+from tosajit.kernels.contract import convolution, depthwise, moves, packs, structure, winograd
 from tosajit.kernels.contract.spec import LEAST_BYTES, MAX_PANEL_ROWS, ContractSpec, Epilogue
 from tosajit.kernels.instances import called_names
 from tosajit.kernels.sets.description import InstructionSet
@@ -76,6 +76,11 @@ def tile_source(spec: ContractSpec) -> str:
 def pack_source(spec: ContractSpec) -> str:
     """Return the kernel that packs a matrix B at run time."""
     return _module(f"Packing of {spec.right}", spec, packs, PACKS[spec.left])
+
+
+def move_source(isa: InstructionSet) -> str:
+    """Return the kernel that copies rows of bytes."""
+    return _module("Rows of bytes", ContractSpec(isa, "move"), moves, "rows")
 
 
 def vector_imports(isa: InstructionSet, names: Sequence[str], stems: Mapping[str, str] | None = None) -> str:

@@ -54,7 +54,7 @@ INTRINSIC: Any = object()
 """Stands for what `kernels.intrinsics` has; to import that would take most of a second, and Numba."""
 
 local = call = INTRINSIC
-load_i32 = load_i64 = load_u16 = reload_i32 = reload_i64 = reload_u16 = INTRINSIC
+load_i32 = load_i64 = load_u8 = load_u16 = load_u32 = reload_i32 = reload_i64 = reload_u16 = INTRINSIC
 store_f32 = store_i32 = store_i64 = INTRINSIC
 reload_sum = load_b = load_a = store_a = INTRINSIC
 """Access to sums, to elements of B and of A, by their type."""
@@ -65,6 +65,7 @@ fill_run = gather_rows = add_row_sums = widen_add_rows = copy_run
 tile = tile_small_bf16 = tile_rescale_i8 = rescale_i8 = copy_run
 interleave_i8 = interleave_i16 = depthwise = depthwise_rescale_i8 = copy_run
 pack_i8 = pack_halves = least_bf16 = copy_run
+copy_rows = copy_rows_by = fill_rows = copy_run
 transform_inputs = transform_wide_inputs = transform_lines = transform_sums = transform_line_sums = copy_run
 transform_sums_of_squares = transform_squares = transform_square_sums = copy_run
 """Vector code of the set: `procedures` says what each is."""

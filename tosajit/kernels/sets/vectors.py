@@ -44,6 +44,10 @@ class Vectors:
         """Load an int64."""
         return self._load(where, I64)
 
+    def loaded_word(self, where: Number) -> Value:
+        """Load an int32, sign extended."""
+        return self._value(self.b.sext(self._load(where, I32).raw, I64))
+
     def choose(self, condition: Value, yes: Value, no: Number) -> Value:
         """Return one of two numbers or registers; of registers, lane by lane if the condition is one."""
         return self._value(self.b.select(condition.raw, yes.raw, yes._raw(no)))
