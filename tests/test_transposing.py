@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tosajit as tj
+from tests.test_host import LIBRARIES
 from tosajit import ops
 from tosajit.dtypes import BF16, BOOL, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.host.transpose import transpose
@@ -44,8 +45,20 @@ def test_matrices_of_all_types_are_turned(dtype: DType, shape: tuple[int, int]) 
     assert_turned(drawn(dtype, shape), (1, 0))
 
 
+@pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "none"])
+@pytest.mark.parametrize("dtype", [INT8, FP16, FP32], ids=repr)
+@pytest.mark.parametrize("few", [2, 3, 4, 8])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_narrow_matrices_are_turned(
+    few: int, dtype: DType, threads: int, library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", library)
+    assert_turned(drawn(dtype, (2, few, 71)), (0, 2, 1), threads)
+    assert_turned(drawn(dtype, (2, 71, few)), (0, 2, 1), threads)
+
+
 @given(
-    st.lists(st.sampled_from([1, 2, 3, 15, 16, 17, 33, 40]), min_size=2, max_size=4).map(tuple),
+    st.lists(st.sampled_from([1, 2, 3, 4, 8, 15, 16, 17, 33, 40]), min_size=2, max_size=4).map(tuple),
     st.randoms(use_true_random=False),
     st.sampled_from([INT8, FP16, INT32]),
     st.sampled_from([1, 2]),
@@ -63,7 +76,10 @@ def test_any_permutation_of_dimensions(
         ((1, 56, 56, 64), (0, 3, 1, 2), True),
         ((8, 197, 64), (0, 2, 1), True),
         ((8, 197, 64), (1, 0, 2), False),
-        ((1, 224, 224, 3), (0, 3, 1, 2), False),
+        ((1, 24, 24, 3), (0, 3, 1, 2), True),
+        ((2, 3, 24, 24), (0, 2, 3, 1), True),
+        ((2, 5, 24, 24), (0, 2, 3, 1), False),
+        ((1, 3, 4, 4), (0, 2, 3, 1), False),
     ],
 )
 def test_rows_that_stay_rows_or_are_few_are_copied_as_they_were(

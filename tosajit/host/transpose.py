@@ -1,4 +1,4 @@
-"""Recognising groups that do nothing but transpose matrices, which are moved in squares."""
+"""Recognising groups that do nothing but transpose matrices: in squares, or as a whole if they are narrow."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tiling.expr import BYTES
 from tiling.nest import Nest
 from tosajit.kernels.contract.source import vector_imports
 from tosajit.kernels.contract.spec import LINE, side_of
+from tosajit.kernels.contract.transposing import FEW
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.link import Unit, Word
 from tosajit.kernels.sets.description import InstructionSet
@@ -45,6 +46,26 @@ MATRIX = """for column in range(column0, column1, {line}):
 """
 """Whole cache lines of the source at a time, so that each is read once."""
 
+FEW_ROWS = """if row1 - row0 == {few} and column1 - column0 >= {lanes}:
+    start, place = source{around} + column0 * {bytes}, target{around} + column0 * target_pitch
+    {name}(start, place, column1 - column0, source_pitch)
+else:
+    for row in range(row0, row1):
+        for column in range(column0, column1):
+            value = load_i{bits}(source{around} + row * source_pitch, column)
+            store_i{bits}(target{around} + column * target_pitch, row, value)
+"""
+FEW_COLUMNS = """if column1 - column0 == {few} and row1 - row0 >= {lanes}:
+    start, place = source{around} + row0 * source_pitch, target{around} + row0 * {bytes}
+    {name}(start, place, row1 - row0, target_pitch)
+else:
+    for column in range(column0, column1):
+        for row in range(row0, row1):
+            value = load_i{bits}(source{around} + row * source_pitch, column)
+            store_i{bits}(target{around} + column * target_pitch, row, value)
+"""
+"""Matrices that are dense where their rows are short; a tile may have a part of them."""
+
 FIRST, EACH = 8, 4
 """The slot of the first axis outside, and how many each has."""
 
@@ -61,13 +82,33 @@ def transpose(group: Nest, isa: InstructionSet) -> Unit | None:
     rows, columns = ([axis for axis in range(axes) if step[axis] == 1] for step in reversed(steps))
     if len(rows) != 1 or len(columns) != 1 or rows == columns or size > 4:
         return None
-    if min(group.axes[rows[0]].extent, group.axes[columns[0]].extent) < side_of(isa, size):
-        return None
-    return _unit([*rows, *columns], steps, size, isa)
+    (row,), (column,) = rows, columns
+    extents = group.axes[row].extent, group.axes[column].extent
+    pitches = steps[0][row], steps[1][column]
+    form = _form(extents, pitches, size, isa)
+    return None if form is None else _unit((row, column), steps, size, form, isa)
+
+
+def _form(
+    extents: tuple[int, int], pitches: tuple[int, int], size: int, isa: InstructionSet
+) -> tuple[str, str] | None:
+    """What moves matrices of so many rows and columns, and the text that calls it."""
+    (rows, columns), lanes = extents, isa.register_bytes // size
+    if min(extents) >= side_of(isa, size):
+        return f"transpose_{8 * size}", MATRIX
+    if rows in FEW and pitches[1] == rows and columns >= lanes:
+        return f"interleave_rows_{rows}_{8 * size}", FEW_ROWS
+    if columns in FEW and pitches[0] == columns and rows >= lanes:
+        return f"part_columns_{columns}_{8 * size}", FEW_COLUMNS
+    return None
 
 
 def _unit(
-    matrix: list[int], steps: tuple[tuple[int, ...], tuple[int, ...]], size: int, isa: InstructionSet
+    matrix: tuple[int, int],
+    steps: tuple[tuple[int, ...], tuple[int, ...]],
+    size: int,
+    form: tuple[str, str],
+    isa: InstructionSet,
 ) -> Unit:
     """The words of a group whose matrices have these axes for rows and columns."""
     axes = len(steps[0])
@@ -79,15 +120,17 @@ def _unit(
         derived += [Word(slot, 0, ((layout.first + axis, 1),)), Word(slot + 1, 0, ((layout.end + axis, 1),))]
     for axis in outside:
         words += [0, 0, *(step[axis] * size for step in steps)]
-    return Unit("transpose", _text(len(outside), size, isa), {}, tuple(words), tuple(derived), 0)
+    return Unit("transpose", _text(len(outside), size, form, isa), {}, tuple(words), tuple(derived), 0)
 
 
-def _text(loops: int, size: int, isa: InstructionSet) -> str:
+def _text(loops: int, size: int, form: tuple[str, str], isa: InstructionSet) -> str:
     """The kernel for elements of so many bytes, with loops around the matrices."""
     parts = [LOOP.format(axis=n, slot=FIRST + EACH * n, around=n - 1 if n else "") for n in range(loops)]
-    numbers = {"bits": 8 * size, "bytes": size, "side": side_of(isa, size), "line": LINE // size}
-    parts.append(MATRIX.format(around=loops - 1 if loops else "", **numbers))
-    imports = vector_imports(isa, [f"transpose_{8 * size}"])
-    return HEAD.format(imports=imports, **numbers) + "".join(
+    name, matrix = form
+    numbers = {"bits": 8 * size, "bytes": size, "around": loops - 1 if loops else ""}
+    numbers |= {"side": side_of(isa, size), "line": LINE // size, "lanes": isa.register_bytes // size}
+    few = name.split("_")[-2]
+    parts.append(matrix.format(name=name, few=few, **numbers))
+    return HEAD.format(imports=vector_imports(isa, [name]), **numbers) + "".join(
         indent(part, "    " * n) for n, part in enumerate(parts, 1)
     )

@@ -83,6 +83,12 @@ PROCEDURES: Mapping[str, Procedure] = {
     "transpose_16": Procedure(partial(transposing.transpose, "i16")),
     "transpose_32": Procedure(partial(transposing.transpose, "i32")),
     "lookup_i8": Procedure(transposing.lookup_i8),
+    **{
+        f"{body.__name__}_{few}_{bits}": Procedure(partial(body, f"i{bits}", few))
+        for body in (transposing.interleave_rows, transposing.part_columns)
+        for bits in (8, 16, 32)
+        for few in transposing.FEW
+    },
 }
 
 
