@@ -58,10 +58,12 @@ def judge(machine: Machine) -> Judge:
 
     price = Prices.of(machine)
 
-    def cost(program: Program) -> float:
+    def cost(program: Program) -> tuple[float, float]:
         cycles, traffic = follow(program, machine)
         memories: tuple[Memory, ...] = "offchip", "level2", "scratchpad"
-        return price.cost(cycles, *[moved(traffic, memory) for memory in memories])
+        sizes = [moved(traffic, memory) for memory in memories]
+        whole = price.cost(cycles, *sizes)
+        return whole, whole + price.counted_byte * sizes[0]
 
     return cost
 
@@ -217,7 +219,9 @@ class _Group:
         run.finish()
         busy = max(run.state[LOAD], *(run.state[far.state] for far in figures.rates.far.values()))
         cycle, idle = figures.price.cycle, max(run.cycles - busy, 0)
-        return Price(self.cost(run.cycles, moves, work), cycle * min(moves.early, run.cycles), cycle * idle)
+        cost, early = self.cost(run.cycles, moves, work), cycle * min(moves.early, run.cycles)
+        offchip = moves.bytes - moves.of_level2 + work.far
+        return Price(cost, early, cycle * idle, figures.price.counted_byte * offchip)
 
     def moves(self, section: Section) -> _Moves:
         """The transfers of a section."""

@@ -30,13 +30,15 @@ class Price(NamedTuple):
     """What is spared at most if the first boxes of constants come while the section before is at work."""
     idle: float = 0.0
     """What the section after may spare so, as far as transfers of this one leave time for that."""
+    moved: float = 0.0
+    """What its bytes would cost beside that if they counted for themselves."""
 
     def views(self, room: float) -> tuple[float, ...]:
         """The cost alone, behind a section that has time for its constants, and if others' may come, too.
 
         Of the idle time at its end, parts of `room` count.
         """
-        cost, early, idle = self
+        cost, early, idle, _ = self
         late = cost - early
         return cost, late, *[late - (idle if idle < room * part else room * part) for part in NEXT]
 

@@ -31,6 +31,8 @@ AHEAD = 2
 """Steps before a section's own in which its first loads find their place free, if there is room."""
 DOUBT = 1.1
 """Programs are about as good whose estimates are so much apart."""
+GIVEN = 0.003
+"""So much may be given for a program that moves less."""
 
 _TIME = itemgetter(1)
 
@@ -56,8 +58,8 @@ class Infeasible:
         return f"{names}: {fault}{self.why and f': {self.why}'}; {self.remedy}"
 
 
-Judge = Callable[[Program], float]
-"""How good a whole program is: less is better."""
+Judge = Callable[[Program], tuple[float, float]]
+"""What a whole program costs, and what it costs if bytes count for themselves: less is better."""
 Timed = tuple[Program | Infeasible, float]
 """A plan, and how long it takes as estimated."""
 
@@ -92,7 +94,13 @@ def _best(found: Sequence[Timed], judge: Judge | None) -> Program | Infeasible:
     near = [program for program, time in found if time <= DOUBT * least and isinstance(program, Program)]
     if judge is None or len(near) < 2:
         return min(found, key=_TIME)[0]
-    return min(near, key=judge)
+    return near[preferred([judge(program) for program in near])]
+
+
+def preferred(costs: Sequence[tuple[float, float]]) -> int:
+    """Which program is best as judged: of those that cost hardly more than the least, one that moves less."""
+    bound = (1 + GIVEN) * min(cost for cost, _ in costs)
+    return min((n for n, (cost, _) in enumerate(costs) if cost <= bound), key=lambda n: costs[n][::-1])
 
 
 def _planned(
@@ -109,7 +117,7 @@ def _planned(
     residence = planner.residence
     residence.settle()
     seen, tight = {frozenset(residence.inside)}, residence.tight
-    found = list(planner.programs())
+    found = [*planner.programs(), *planner.sparing()]
     if estimate is None or not tight:
         return found
     for size in islice(_sizes(planner.capacity), int(residence.chosen), 1 + SMALLER // len(nests)):
@@ -188,7 +196,14 @@ class Planner:
             if self.sections != sections:
                 yield other, max(time, self.time)
 
-    def program(self, every: bool = False) -> Program:
+    def sparing(self) -> Iterator[Timed]:
+        """The program of those of all sections that may be best that move little, if it is another one."""
+        if self.estimate is not None:
+            sections, other = self.sections, self.program(every=True, sparing=True)
+            if self.sections != sections:
+                yield other, self.time
+
+    def program(self, every: bool = False, sparing: bool = False) -> Program:
         """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
         residence = self.residence
         while True:
@@ -198,7 +213,7 @@ class Planner:
             options = [some.priced or some.best if every else some.best for some in choices]
             crowded = [step for step, some in enumerate(options) if not some]
             if not crowded:
-                self.sections = self._line(options, rooms)
+                self.sections = self._line(options, rooms, sparing)
                 addresses, total = self._allocated()
                 if total <= self.capacity:
                     return self._finished(addresses, total)
@@ -220,19 +235,22 @@ class Planner:
             self.known[key] = choose(at, residence.operands, self.target, room, free, self.estimate)
         return self.known[key]
 
-    def _line(self, options: Sequence[tuple[Candidate, ...]], rooms: Sequence[int]) -> list[Section | None]:
-        """Of each step's options the one with which all together cost least."""
+    def _line(
+        self, options: Sequence[tuple[Candidate, ...]], rooms: Sequence[int], sparing: bool
+    ) -> list[Section | None]:
+        """Of each step's options those that together cost least, with bytes if it is `sparing`."""
         totals: list[float] = []
         back: list[list[int]] = []
         before: tuple[Candidate, ...] = ()
         for step, some in enumerate(options):
+            bytes_of = [one.price.moved if sparing else 0.0 for one in some]
             ways = [
                 [
-                    total + _cost(choice, one, rooms[step - 1])
+                    total + moved + _cost(choice, one, rooms[step - 1])
                     for one, total in zip(before, totals, strict=True)
                 ]
-                or [choice.price.cost]
-                for choice in some
+                or [moved + choice.price.cost]
+                for choice, moved in zip(some, bytes_of, strict=True)
             ]
             back.append([costs.index(min(costs)) for costs in ways])
             totals, before = [min(costs) for costs in ways], some

@@ -21,6 +21,8 @@ class Prices:
     offchip_byte: float
     level2_byte: float
     scratchpad_byte: float
+    counted_byte: float
+    """What one of the off-chip memory would cost besides, of plans for time that take as long: its cycles."""
 
     @staticmethod
     def of(machine: Machine) -> Prices:
@@ -42,7 +44,8 @@ class Prices:
                 between += LATER * time * machine.clock_hz / level2.bandwidth_bytes_per_second
         least = 0.0 if time else BREAK * (traffic + joules)
         cycle, byte = time + joules * leakage + least, later + traffic + joules * offchip
-        return Prices(cycle, byte, between, joules * pad)
+        counted = 1.0 / rate if rate and time and not joules and not traffic else 0.0
+        return Prices(cycle, byte, between, joules * pad, counted * time)
 
     def cost(self, cycles: float, offchip: float, level2: float, scratchpad: float) -> float:
         """What so many cycles, and bytes of the memories, cost."""

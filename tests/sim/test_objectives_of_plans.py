@@ -15,6 +15,7 @@ import tosajit as tj
 from sim.cost.prices import LATER, Prices
 from sim.machine.weighting import MEASURES, weighting, weights_of
 from sim.report import Report
+from tiling.plan import GIVEN, preferred
 
 SEEDS = range(3000, 3024)
 FIGURES = {"time": "cycles", "energy": "joules", "traffic": "offchip_bytes"}
@@ -125,12 +126,26 @@ def test_prices_are_those_of_cycles() -> None:
     def prices(objective: str) -> Prices:
         return Prices.of(base.replace({"planner.objective": objective}))
 
-    assert prices("time") == Prices(1.0, LATER / rate, 0.0, 0.0)
+    assert prices("time") == Prices(1.0, LATER / rate, 0.0, 0.0, counted_byte=1 / rate)
     assert prices("time + 2 traffic").offchip_byte == pytest.approx((LATER + 2) / rate)
+    assert prices("time + 2 traffic").counted_byte == 0
     joules = prices("energy")
     second = 1e12 * energy.leakage_watts / base.clock_hz + rate * energy.picojoules_per_offchip_byte
     assert joules.offchip_byte == pytest.approx(energy.picojoules_per_offchip_byte / second)
     assert joules.scratchpad_byte == pytest.approx(energy.picojoules_per_scratchpad_byte / second)
+
+
+def test_of_programs_that_cost_about_as_much_the_one_that_moves_less_is_preferred() -> None:
+    costs = [(1000.0, 1200.0), (1000 * (1 + GIVEN / 2), 1100.0), (1000 * (1 + 2 * GIVEN), 1050.0)]
+    assert preferred(costs) == 1
+    assert preferred(costs[::2]) == 0
+
+
+def test_a_plan_for_time_moves_less_where_that_takes_hardly_more() -> None:
+    vela = 127_120
+    machine = "ethos-u85-256/sys-dram-mid/dedicated-sram-384kb"
+    report = tj.simulate(tj.samples.load("resnet8"), machine)
+    assert report.offchip_bytes <= 1.02 * vela
 
 
 def test_a_memory_without_limit_and_without_energies_has_prices() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tiling.choose import least_room
 from tiling.fuse import fuse
 from tiling.nest import Access, Nest, map_accesses
-from tiling.plan import Infeasible, fits, plan
+from tiling.plan import Infeasible, fits, plan, preferred
 from tiling.program import Operand, Program
 from tiling.schedule import Schedule, schedule_of
 from tiling.scheduled import Outcome, Wanted, program_after
@@ -95,7 +95,7 @@ def planned_for(
         from sim.planning import judge
 
         cost = judge(machine)
-        return min(fitting, key=lambda planned: cost(planned.program))
+        return fitting[preferred([cost(planned.program) for planned in fitting])]
     return fitting[0] if fitting else Planned(groups, _feasible(found[:2][-1][1]))
 
 
