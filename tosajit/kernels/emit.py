@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from tiling.expr import BYTES, Expr, reads_of, walk
 from tiling.nest import Access, Affine, Nest, Write, nest_exprs
+from tiling.records import dataclass
 from tosajit.kernels.layout import ACCUMULATOR, FLAGS, REPORT, Layout
 from tosajit.kernels.phase import FLOATING, KernelText, Phase, Strided, chooses, literal
 from tosajit.kernels.scalars import requirement, scalar_source

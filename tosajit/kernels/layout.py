@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from tiling.records import dataclass
 
 FLAGS, ACCUMULATOR, SCRATCH, REPORT, BOX = range(5)
 """The argument array: flags (bit 0: first tile of a reduction, bit 1: last), address of the accumulators

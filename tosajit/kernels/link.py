@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest, dense_strides
 from tiling.program import Image, Program, Section
+from tiling.records import dataclass, replace
 from tosajit.errors import CompileError
 from tosajit.kernels import layout as at
 from tosajit.kernels.emit import Emitted, emit, strided

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from tiling.expr import Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest, nest_exprs
+from tiling.records import dataclass
 from tosajit.kernels.scalars import requirement
 
 BITS = {"f16": "u16", "bf16": "u16", "f32": "i32", "f8e4m3": "u8", "f8e5m2": "u8"}

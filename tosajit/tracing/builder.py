@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tiling.records import dataclass, replace
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE, DType, dtype_of
 from tosajit.graph import Block, Graph, Node, Region, Value

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator as python
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE, DType
 from tosajit.errors import TraceError

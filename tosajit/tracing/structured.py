@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, INT4, DType
 from tosajit.errors import TraceError

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from tiling.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

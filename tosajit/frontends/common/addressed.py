@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tiling.records import dataclass
 from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.parts import Combine, Parts
 from tosajit.frontends.frame import Refused

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tiling.records import dataclass
 from tosajit.frontends.common.custom import cut
 from tosajit.frontends.frame.ends import Inside
 from tosajit.frontends.frame.refusal import Refused

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.layout import joined, reshaped, transposed

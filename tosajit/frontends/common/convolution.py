@@ -6,10 +6,10 @@ Channels are last; kernels come by output channels, windows, input channels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.borders import padded, spread

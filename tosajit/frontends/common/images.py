@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.dtypes import INT32
 from tosajit.frontends.common.broadcast import expanded

@@ -7,12 +7,12 @@ begins along the dimensions `along`; along others parts begin at 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Literal
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT32

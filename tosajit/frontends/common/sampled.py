@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from math import prod
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.dtypes import INT32
 from tosajit.frontends.common.layout import part, reshaped, transposed

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.frontends.common.layout import sliced
 from tosajit.tracing.tensor import Tensor

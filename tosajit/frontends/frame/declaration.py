@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, TypeVar
 
+from tiling.records import dataclass
 from tosajit.frontends.frame.refusal import Refused
 
 Treatment = Literal["lowered", "custom", "refused"]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from tiling.records import dataclass, replace
 from tosajit import ops
 from tosajit.dtypes import DType
 from tosajit.frontends.frame.prune import pruned

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.frontends.common.broadcast import expanded

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from tiling.records import dataclass, replace
 from tosajit.dtypes import INT8
 from tosajit.errors import FileError, InputError
 from tosajit.files.cursor import Bytes

@@ -6,12 +6,12 @@ Integers of 64 bits, and those without sign, are int32 in the graph where their 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol, TypeVar, get_args, get_origin
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.frontends.common.bounded import Bounded
 from tosajit.frontends.common.broadcast import aligned

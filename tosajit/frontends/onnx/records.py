@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.frontends.onnx.schema import Type
 

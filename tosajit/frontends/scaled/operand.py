@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.frontends.common.bounded import Bounded
 from tosajit.frontends.common.complex import Complex

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from math import lcm, prod
 from typing import TypeAlias
 
 import numpy as np
 
+from tiling.records import dataclass, replace
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16, INT32, INT48

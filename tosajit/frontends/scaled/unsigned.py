@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.dtypes import INT8, INT32
 from tosajit.frontends.common.numbers import number

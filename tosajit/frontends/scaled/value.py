@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from tiling.records import dataclass, replace
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT8, DType

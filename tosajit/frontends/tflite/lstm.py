@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.layout import split

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from tiling.records import dataclass
 from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite import records

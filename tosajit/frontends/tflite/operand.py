@@ -6,10 +6,9 @@ points and constants moved by 128, and int64 is int32 where its numbers allow it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT4, INT8, INT16, INT32, DType
 from tosajit.frontends.frame import Refused

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, prod
 
 import ml_dtypes
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.files.cursor import Bytes, Source, Table, root
 from tosajit.frontends.tflite import schema

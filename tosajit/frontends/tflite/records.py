@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.frontends.tflite.fields import Options
 from tosajit.frontends.tflite.schema import Type

@@ -13,10 +13,10 @@ errors together, no sum is on its wrong side. The others' steps are looked at on
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 from numpy.typing import NDArray
+
+from tiling.records import dataclass, replace
 
 Numbers = NDArray[np.int64]
 Reals = NDArray[np.float64]

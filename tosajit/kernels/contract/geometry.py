@@ -1,8 +1,8 @@
 """Shapes of convolutions."""
 
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from tiling.records import dataclass, replace
 from tosajit.kernels.contract.spec import LINE
 
 PAGE = 4096

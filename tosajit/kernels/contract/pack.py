@@ -1,12 +1,12 @@
 """Packing what does not change between runs: weights, start values of columns, parameters of a rescale."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiling.records import dataclass
 from tosajit.kernels.contract.spec import LEAST_BYTES
 from tosajit.kernels.sets.description import InstructionSet
 

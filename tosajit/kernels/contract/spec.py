@@ -1,8 +1,8 @@
 """What a contraction kernel is compiled for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from tiling.records import dataclass
 from tosajit.kernels.sets.description import InstructionSet, Matrices
 
 MAX_PANEL_ROWS = 240

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 
+from tiling.records import dataclass
 from tosajit.kernels.contract.blocking import FAR_STEPS, NEAR_BYTES
 from tosajit.kernels.contract.geometry import PAGE, Geometry
 from tosajit.kernels.contract.slots import SQUARE, WinogradSlot

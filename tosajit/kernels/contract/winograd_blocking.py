@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import accumulate
 from math import gcd
 
+from tiling.records import dataclass
 from tosajit.kernels.contract.geometry import Geometry
 from tosajit.kernels.contract.pack import OUTPUTS, POINTS, TAPS
 from tosajit.kernels.contract.slots import WinogradSlot

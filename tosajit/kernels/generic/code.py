@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from tiling.nest import Nest
 from tiling.program import Program, Section
+from tiling.records import dataclass
 from tiling.text import members_text
 from tosajit.kernels import layout
 from tosajit.kernels.emit import Emitted

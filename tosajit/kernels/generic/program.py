@@ -8,13 +8,13 @@ grow, is what the nest's own kernel does (`emit.py`), so that both give the same
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from tiling.expr import BYTES, Expr, walk
 from tiling.nest import Access, Affine, Indirect, Write, access_exprs, dense_strides
 from tiling.program import Section
+from tiling.records import dataclass
 from tiling.scalars import HOLDS
 from tosajit.kernels.emit import IN_ANY_ORDER, Emitter, strided
 from tosajit.kernels.generic import steps

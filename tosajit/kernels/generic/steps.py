@@ -8,11 +8,11 @@ floating-point number a float32. A scalar's step is the scalar's text in a loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 
 from tiling.expr import BYTES
+from tiling.records import dataclass
 from tiling.scalars import SCALARS, TABLE, Scalar
 from tosajit.kernels.scalars import scalar_source
 

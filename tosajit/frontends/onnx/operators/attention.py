@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, sqrt
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.dtypes import BOOL, FP32, INT32, DType
 from tosajit.frontends.common.borders import padded

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import frexp
 
 import ml_dtypes
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, FP8E4M3, FP8E5M2, FP32, INT8, INT32

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tiling.records import dataclass, replace
 from tosajit import ops
 from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.layout import part, reshaped

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.frontends.common.convolution import REAL as SUMS_OF_REALS
 from tosajit.frontends.common.convolution import Operands, Sums, convolved, transposed_convolved

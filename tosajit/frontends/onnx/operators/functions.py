@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 from typing import TypeVar
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common import elementary, functions

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tiling.records import dataclass
 from tosajit.dtypes import INT32
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.losses import negative_log_likelihood

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.einsum import product as products

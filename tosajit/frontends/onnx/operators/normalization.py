@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.dtypes import FP32
 from tosajit.frontends.common.borders import padded

@@ -6,11 +6,11 @@ Those of ONNX Runtime are of the domain `com.microsoft`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
+from tiling.records import dataclass, replace
 from tosajit import ops
 from tosajit.dtypes import FP32, INT8, INT16, INT32
 from tosajit.frontends.common.convolution import Sums

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.frontends.common.functions import soft_plus
 from tosajit.frontends.common.layout import part, reshaped, split, transposed

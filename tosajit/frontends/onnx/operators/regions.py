@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import product
 from math import prod
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.dtypes import INT32
 from tosajit.frontends.common.layout import part, reshaped, small, transposed
