@@ -64,6 +64,23 @@ class Indirect:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Weights that are other than zero: how many there are along the channels, everywhere else."""
+
+    filters: int
+    window: int
+    channels: int
+    counts: bytes
+    """For each filter and element of the window, in that order, as int32."""
+    zeros: int
+
+    @property
+    def weights(self) -> int:
+        """All of them, zeros too."""
+        return self.filters * self.window * self.channels
+
+
+@dataclass(frozen=True, slots=True)
 class Access:
     """How a nest reaches an operand: the operand seen as `shape`, an index a dimension.
 
@@ -77,6 +94,8 @@ class Access:
     fill: Expr | None = None
     pruned: bool = False
     """Of weights: whether of each four along the channels at most two are other than zero."""
+    kept: Kept | None = None
+    """Of constant weights with many zeros: how many others there are."""
     bits: int = 0
     """Of a wide constant whose values are narrow numbers but for one scale: the bits of these."""
 

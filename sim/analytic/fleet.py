@@ -24,7 +24,7 @@ FIELDS = (
     "double", "far", "lookups", "stages", "vector_fill", "reduction_fill", "strided", "gathered", "launch",
     "streams_filters", "mac_energy", "operation_energy", "pad_energy", "offchip_energy", "leakage",
     "cycle_price", "offchip_price", "pad_price", "keeps_windows", "skips", "pays_latencies", "filled",
-    "weights_alone",
+    "weights_alone", "skips_zeros",
 )  # fmt: skip
 
 
@@ -126,4 +126,5 @@ def _figures(machine: Machine) -> tuple[float, ...]:
         array is not None and array.pays_latencies,
         array is None or array.takes_filling,
         memory.copied == "weights",
+        array is not None and array.skips_zeros,
     )

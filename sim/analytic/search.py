@@ -101,7 +101,12 @@ def _timed(view: Striped, fleet: Fleet) -> tuple[Numbers, ...]:
     joules = (
         1e-12
         * (
-            (workload.macs.sum() - workload.skipped.sum() * fleet["skips"]) * fleet["mac_energy"]
+            (
+                workload.macs.sum()
+                - workload.skipped.sum() * fleet["skips"]
+                - workload.zeros.sum() * fleet["skips_zeros"]
+            )
+            * fleet["mac_energy"]
             + workload.operations.sum() * fleet["operation_energy"]
             + inside(workload, fleet)[:, None]
             + near[:, None] * fleet["pad_energy"]

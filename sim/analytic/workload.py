@@ -93,7 +93,9 @@ class Workload:
     """Layers × (groups, rows, window, columns)."""
     macs: Numbers
     skipped: Numbers
-    """Those that arrays can skip."""
+    """Those that arrays can skip, as two of each four weights are zeros."""
+    zeros: Numbers
+    """Those that arrays can skip which skip all zeros."""
     operations: Numbers
     pairs: tuple[tuple[str, str], ...]
     """Types of factors that occur."""
@@ -170,6 +172,7 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
         product=_numbers([_product(form) for form in forms], 4),
         macs=_numbers([prod(n.extents) if n.verb == "contract" else 0 for n in nests]),
         skipped=_numbers([_skipped(nest) for nest in nests]),
+        zeros=_numbers([_zeros(nest) for nest in nests]),
         operations=_numbers([_operations(form) for form in forms]),
         pairs=tuple(pairs),
         pair=np.array([pairs.get(f.types, 0) if f.product_axes is not None else 0 for f in forms], np.int64),
@@ -226,6 +229,11 @@ def _skipped(nest: Nest) -> int:
     pruned = nest.verb == "contract" and any(access.pruned for access in nest.reads)
     shape = geometry(nest, nest.extents) if pruned else None
     return 0 if shape is None else skipped_macs(shape)
+
+
+def _zeros(nest: Nest) -> int:
+    kept = next((one.kept for one in nest.reads if one.kept is not None), None)
+    return 0 if kept is None else prod(nest.extents) * kept.zeros // kept.weights
 
 
 def _operations(form: Form) -> int:

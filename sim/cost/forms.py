@@ -270,7 +270,7 @@ def _signature(nest: Nest) -> tuple[object, ...]:
         nest.verb,
         tuple((axis.extent, axis.reduced) for axis in nest.axes),
         tuple(
-            (numbers[one.operand], one.type, one.shape, one.index, one.fill, one.pruned, one.bits)
+            (numbers[one.operand], one.type, one.shape, one.index, one.fill, one.pruned, one.kept, one.bits)
             for one in nest.accesses
         ),
         tuple(write.value for write in nest.writes),

@@ -68,12 +68,22 @@ def _add_scales(
 
 
 def _packed_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:
-    """Sizes of weights of which half are skipped: the others, each with two bits that say where it is."""
+    """Sizes of weights of which half are skipped: the others, each with two bits that say where it is.
+
+    Where zeros are skipped wherever they are, a bit of each weight says whether it is one, as NVDLA's do.
+    """
     array = machine.array
+    if array is not None and array.skips_zeros:
+        masked = {one.operand for nest in nests for one in nest.reads if one.kept is not None}
+        return {name: _masked(constants[name]) for name in sorted(masked & constants.keys())}
     if array is None or not array.skips_pruned:
         return {}
     pruned = {access.operand for nest in nests for access in nest.reads if access.pruned}
     return {name: _packed(constants[name]) for name in sorted(pruned & constants.keys())}
+
+
+def _masked(array: Array) -> int:
+    return min(array.nbytes, int(np.count_nonzero(array)) * array.itemsize + -(-array.size // 8))
 
 
 def _packed(array: Array) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -20,9 +19,6 @@ class Command(NamedTuple):
 ELEMENT_BYTES, ARRAY_BYTES, SPARED_MACS = "element_bytes", "array_bytes", "spared_macs"
 """Details that take energy or save it: what elements of an array read and write in their own memories, what
 comes to them or goes from one to the next, and products that take their time but are not done."""
-ACTIVE = "active_elements"
-LEVELS = frozenset({ACTIVE, "block_height", "block_width", "block_channels", "part_kernel"})
-"""Details that say how a tile is done, not how much it is: of several tiles the largest is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +46,3 @@ class Work:
     """Whether the cycles have the latencies of the memories in them."""
     commands: tuple[Command, ...] = ()
     """What is done one after another, each with accesses of its own, if it is more than one command."""
-
-
-def details(parts: Iterable[tuple[Mapping[str, int], int]]) -> dict[str, int]:
-    """The details of all parts, each so many times: sums, or the largest of what is no amount."""
-    total: dict[str, int] = {}
-    for part, count in parts:
-        for name, value in part.items():
-            before = total.get(name, 0)
-            total[name] = max(before, value) if name in LEVELS else before + value * count
-    return total

@@ -15,7 +15,6 @@ from heapq import heappop, heappush
 
 from sim.cost.costs import Costs
 from sim.cost.transfer import cycles_of
-from sim.cost.work import details
 from sim.events.body import SectionRun
 from sim.events.folding import folded
 from sim.events.model import Rates, SectionModel
@@ -26,7 +25,7 @@ from sim.events.state import LEVEL2, LOAD, OFFCHIP, PAD
 from sim.machine.machine import Machine
 from sim.report.cores import CoresReport
 from sim.report.report import Report
-from sim.report.values import OperatorReport, Span, summed
+from sim.report.values import OperatorReport, Span, details, summed
 from tiling.program import Operand, Program, Section
 from tiling.spread import SpreadProgram, is_pull, pulled_bytes
 

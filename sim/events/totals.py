@@ -9,10 +9,10 @@ from fractions import Fraction
 
 from sim.cost.costs import Costs
 from sim.cost.lanes import Lanes
-from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS, details
+from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS
 from sim.events.model import SectionModel
 from sim.machine.machine import Machine
-from sim.report.values import DataKind, Direction, Memory, Traffic, moved, summed
+from sim.report.values import DataKind, Direction, Memory, Traffic, details, moved, summed
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,11 @@ class MacArray(Part):
         return False
 
     @property
+    def skips_zeros(self) -> bool:
+        """Whether weights that are zeros are skipped, wherever they are."""
+        return False
+
+    @property
     def pays_latencies(self) -> bool:
         """Whether the latencies of memories are in the array's own costs, and not beside each tile."""
         return False
@@ -292,14 +297,20 @@ class DotProduct(MacArray):
     another as channels: a window of 3 with a stride of 2 has those of 4."""
     depthwise: Literal["single", "cells"] = "single"
     """Whether a depthwise convolution has one channel at a time, or one in each cell."""
-    sparsity: Literal["none", "2:4"] = "none"
-    """Whether of each four weights along the channels two are skipped, where these are zeros everywhere."""
+    sparsity: Literal["none", "2:4", "zeros"] = "none"
+    """Whether weights that are zeros are skipped: two of each four along the channels, where these are zeros
+    everywhere, or `zeros` wherever they are, as each cell takes the inputs of its own others."""
     rates: Rates = BYTES_ONLY
 
     @property
     def skips_pruned(self) -> bool:
         """Whether two of each four weights are skipped where they are zeros."""
         return self.sparsity == "2:4"
+
+    @property
+    def skips_zeros(self) -> bool:
+        """Whether weights that are zeros are skipped, wherever they are."""
+        return self.sparsity == "zeros"
 
     @property
     def weight_layout(self) -> str:

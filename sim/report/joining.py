@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from sim.cost.work import details
-from sim.report.values import Account, Content, OperatorReport, ReportError, Span, summed
+from sim.report.values import Account, Content, OperatorReport, ReportError, Span, details, summed
 
 Some = TypeVar("Some", bound=Account)
 POINTS = 20_000

@@ -329,6 +329,20 @@ def moved(
     )
 
 
+LEVELS = frozenset({"active_elements", "block_height", "block_width", "block_channels", "part_kernel"})
+"""Details that say how a tile is done, not how much it is: of several tiles the largest is told."""
+
+
+def details(parts: Iterable[tuple[Mapping[str, int], int]]) -> dict[str, int]:
+    """The details of all parts, each so many times: sums, or the largest of what is no amount."""
+    total: dict[str, int] = {}
+    for part, count in parts:
+        for name, value in part.items():
+            before = total.get(name, 0)
+            total[name] = max(before, value) if name in LEVELS else before + value * count
+    return total
+
+
 def summed(parts: Iterable[tuple[Mapping[Any, Any], int]]) -> dict[Any, Any]:
     """The sum of mappings, each so many times."""
     total: dict[Any, Any] = {}

@@ -1,4 +1,4 @@
-"""Weights with two zeros among each four, found in the constants of a graph."""
+"""Weights with two zeros among each four, or with many zeros, found in the constants of a graph."""
 
 from __future__ import annotations
 
@@ -8,29 +8,42 @@ from dataclasses import replace
 import numpy as np
 
 from tiling.contraction import Contraction, contraction, unwrapped
-from tiling.nest import Nest
+from tiling.nest import Kept, Nest
 from tosajit.arrays import Array
 
 GROUP, KEPT = 4, 2
 """Neighbours along the channels, and how many of them may be other than zero."""
+MANY = 4
+"""Zeros count if one of so many weights is one: the cell that has most others hardly gains by fewer."""
 ROWS = 256
 """So many rows are looked at together: in most weights the first ones tell."""
 
 
 def with_pruned(nest: Nest, constants: Mapping[str, Array]) -> Nest:
-    """The nest, which says of its weights whether they are pruned."""
+    """The nest, which says of its weights whether they are pruned, and of many zeros where the others are."""
     roles = contraction(nest) if nest.verb == "contract" else None
     if roles is None or roles.weights is None or roles.depthwise:
         return nest
     access = nest.reads[roles.weights]
     array = constants.get(access.operand)
-    if array is None or not (_along_channels(nest, roles, array) and is_pruned(array)):
+    if array is None or not _along_channels(nest, roles, array):
         return nest
-    if not _zero_is_nothing(nest, roles, constants):
+    pruned, kept = is_pruned(array), kept_of(array)
+    if not (pruned or kept) or not _zero_is_nothing(nest, roles, constants):
         return nest
     reads = list(nest.reads)
-    reads[roles.weights] = replace(access, pruned=True)
+    reads[roles.weights] = replace(access, pruned=pruned, kept=kept)
     return replace(nest, reads=tuple(reads))
+
+
+def kept_of(array: Array) -> Kept | None:
+    """How many weights are other than zero, if at least a quarter are zeros."""
+    zeros = array.size - int(np.count_nonzero(array))
+    if array.ndim < 2 or MANY * zeros < array.size:
+        return None
+    filters, channels = array.shape[0], array.shape[-1]
+    counts = np.count_nonzero(array.reshape(-1, channels), axis=1).astype(np.int32)
+    return Kept(filters, counts.size // filters, channels, counts.tobytes(), zeros)
 
 
 def is_pruned(array: Array) -> bool:

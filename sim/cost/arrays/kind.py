@@ -27,7 +27,7 @@ from sim.cost.work import Work
 from sim.machine.arrays import MacArray
 from sim.machine.machine import Machine
 from tiling.expr import BYTES
-from tiling.nest import Nest
+from tiling.nest import Kept, Nest
 
 Extents = tuple[int, ...]
 """Of a tile, along the axes of its nest."""
@@ -89,6 +89,15 @@ class Task:
         return array.skips_pruned and self.form.nest.reads[roles.weights].pruned
 
     @property
+    def kept(self) -> Kept | None:
+        """The weights other than zero, if all others are skipped and there are many of these."""
+        roles, array = self.form.roles, self.path.array
+        assert roles is not None
+        assert roles.weights is not None
+        assert array is not None
+        return self.form.nest.reads[roles.weights].kept if array.skips_zeros else None
+
+    @property
     def product(self) -> Product:
         """The matrix product that the tile is."""
         return self._product(self.tile)
@@ -110,8 +119,7 @@ class Task:
         """
         results, of_results = result_cycles(self.path, self.form, self.tile)
         macs = prod(self.product)
-        shape = geometry(self.form.nest, self.tile) if self.skips else None
-        skipped = 0 if shape is None else skipped_macs(shape)
+        skipped = self._skipped(macs)
         return Work(
             "array",
             max(1, cycles, results),
@@ -127,9 +135,18 @@ class Task:
             ),
         )
 
+    def _skipped(self, macs: int) -> int:
+        """Products that are not done, as their weights are zeros; of many zeros the tile has its share."""
+        if (kept := self.kept) is not None:
+            return macs * kept.zeros // kept.weights
+        shape = geometry(self.form.nest, self.tile) if self.skips else None
+        return 0 if shape is None else skipped_macs(shape)
+
     def ladder(self, lanes: int) -> Ladder:
         """The cycles of its products alone, if each of so many lanes of each core did one in every cycle."""
-        return Ladder(Fraction(prod(self.product), (1 + self.skips) * lanes * self.path.cores))
+        macs = prod(self.product)
+        done = macs - self._skipped(macs) if self.kept else Fraction(macs, 1 + self.skips)
+        return Ladder(Fraction(done) / (lanes * self.path.cores))
 
     def _traffic(self, words: Words) -> tuple[int, ...]:
         """Bytes by access; of a split sum, results and what belongs to them have a share."""

@@ -14,7 +14,7 @@ from sim.cost.arrays.passes import WORD, Layer, Passes, best, sets_of, strips
 from sim.cost.arrays.sparing import sparing
 from sim.cost.geometry import Geometry, geometry
 from sim.cost.lanes import Ladder, Lanes
-from sim.cost.work import ACTIVE, ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS, Work
+from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS, Work
 from sim.machine.arrays import RowStationary
 from sim.machine.machine import Machine
 
@@ -74,7 +74,7 @@ class RowStationaryCosts(ArrayCosts[Elements]):
             task.rate.passes * done.of(lambda part: part.fill),
             (
                 ("passes", done.of(lambda part: 1)),
-                (ACTIVE, done.parts[0].active),
+                ("active_elements", done.parts[0].active),
                 *_inside(hardware.array, done, cores * task.rate.passes, found.macs),
             ),
         )
