@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil, prod
 from pathlib import Path
@@ -213,7 +212,7 @@ def test_each_core_has_an_equal_share_of_groups_or_images_or_rows() -> None:
     for cores, images, height in ((1, 4, 7), (2, 2, 7), (3, 2, 7), (4, 1, 7), (5, 4, 2), (8, 4, 1)):
         found = layer_of(whole, cores)
         assert (found.groups, found.images, found.height) == (1, images, height)
-    grouped = replace(whole, groups=5)
+    grouped = whole._replace(groups=5)
     for cores, groups in ((1, 5), (2, 3), (5, 1)):
         found = layer_of(grouped, cores)
         assert (found.groups, found.images, found.height) == (groups, 4, 7)
