@@ -159,3 +159,11 @@ def test_shapes_are_known_for_what_they_are(golden: Callable[[str, str], None]) 
         text = f"{one.direct_bytes} {one.pitch} {one.is_plain:d} {one.collapsed.input} {one.collapsed.output}"
         lines.append(f"{one.input} {one.output} {one.in_channels}: {text}")
     golden("shapes_of_kernels", "\n".join(lines))
+
+
+def test_channels_of_float32_stay_together_while_the_input_of_a_tile_of_pixels_fits() -> None:
+    shape = DepthwiseGeometry((1, 56, 56), (1, 56, 56), 144, kernel=(3, 3), pad=(1, 1), element_bytes=4)
+    avx2 = described("avx2")
+    assert DepthwiseBlocking(shape, avx2).blocks[0] == 144
+    wider = replace(shape, in_channels=288)
+    assert DepthwiseBlocking(wider, avx2).blocks[0] < 288

@@ -326,13 +326,20 @@ class DepthwiseBlocking:
         columns = (width - 1) * self.shape.stride[1] + self.shape.reach
         budget = ROW_BLOCK_BYTES // (4 * self.groups)
         channels, pieces = self.shape.out_channels, 1
-        while pieces < 64 and channels * min(columns, 3 * self.shape.reach + 8) > budget:
+        while pieces < 64 and channels * min(columns, self._least_columns) > budget:
             pieces += 1
             channels = max(lanes, -(-self.shape.out_channels // pieces // (4 * lanes)) * (4 * lanes))
         channels = min(channels, self.shape.out_channels)
         fitting = max(0, budget // channels - self.shape.reach) // self.shape.stride[1] + 1
         pixels = -(-width // -(-width // fitting))
         return channels, min(width, -(-pixels // tile) * tile if pixels > tile else pixels)
+
+    @property
+    def _least_columns(self) -> int:
+        """Columns of the input that have to fit: of float32 those of a tile; parts of pixels come slowly."""
+        if self.shape.floating:
+            return (self.isa.pixels[0] - 1) * self.shape.stride[1] + self.shape.reach
+        return 3 * self.shape.reach + 8
 
     @property
     def taps(self) -> int:
