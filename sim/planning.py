@@ -12,17 +12,16 @@ from itertools import product
 from math import inf, prod
 from typing import NamedTuple
 
-from sim.cost.ethos.stages import scales
 from sim.cost.prices import Prices
 from sim.cost.sites import Sites, sites_of, taken
 from sim.cost.transfer import cycles_of
-from sim.events.model import CostModel, Rates, SectionModel
+from sim.events.model import CostModel, Rates, SectionModel, streams_of
 from sim.events.sections import Run
 from sim.events.state import LOAD
 from sim.events.tiles import rows_and_run, span_of
 from sim.machine.machine import Machine
 from sim.report.values import Memory, moved
-from tiling.choose import Bar, Estimate, Price
+from tiling.choose import Bar, Estimate, Price, weights_of
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tiling.offer import Offers
@@ -143,7 +142,7 @@ class _Group:
     def __init__(self, figures: _Figures, nest: Nest, operands: Mapping[str, Operand]) -> None:
         self.figures, self.nest, self.operands = figures, nest, operands
         self.found = [operands[access.operand] for access in (*nest.reads, *(w.access for w in nest.writes))]
-        self.of_channels = scales(nest)
+        self.streams = streams_of(nest, weights_of(nest, operands))
         self.boxes: dict[tuple[int, int], _Box] = {}
         self.tiles: dict[tuple[tuple[int, ...], tuple[bool, ...]], _Work] = {}
         self.sites: dict[tuple[bool, ...], Sites] = {}
@@ -289,7 +288,7 @@ class _Group:
             place: Home = "scratchpad" if boxed[number] else operand.place
             if size := taken(self.figures.machine.array, operand, size, place == "scratchpad"):
                 places.setdefault(place, []).append((size, number))
-        alone, _ = rates.alone(work, places, self.of_channels)
+        alone, _ = rates.alone(work, places, self.streams)
         sizes = {place: sum(size for size, _ in some) for place, some in places.items()}
         busy = {home: far.asked(places[home]) for home, far in rates.far.items() if home in places}
         near = sizes.get("scratchpad", 0)

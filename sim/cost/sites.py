@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from sim.machine.arrays import MacArray
 from tiling.program import Operand
 from tiling.target import Home
+
+Stream = Literal["weights", "maps", "scales", "results"]
+"""What units may have channels for. Maps are all that is read and none of the others."""
+STREAMS: tuple[Stream, ...] = get_args(Stream)
 
 
 class Site(NamedTuple):

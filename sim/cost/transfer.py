@@ -12,6 +12,7 @@ from math import ceil
 
 from sim.cost.arrays import costs_of
 from sim.cost.pages import opened, port_cycles, streamed_rate
+from sim.cost.sites import Stream
 from sim.machine.machine import Machine
 
 
@@ -72,16 +73,17 @@ def scratchpad_rate(machine: Machine) -> float | None:
     )
 
 
-def far_rate(machine: Machine, scales: bool = False) -> float | None:
-    """Bytes a cycle of the off-chip memory that one stream of data can have: what is under way limits it.
+def far_rate(machine: Machine, stream: Stream = "weights") -> float | None:
+    """Bytes a cycle of the off-chip memory that one stream can have: what is under way limits it.
 
-    An array may have channels of its own, for weights and for their `scales`.
+    An array may have channels of its own.
     """
-    latency, rate = machine.offchip.read_latency_cycles, streamed_rate(machine)
+    array, far, rate = machine.array, machine.offchip, streamed_rate(machine)
+    own = None if array is None else costs_of(array).bytes_under_way(array, machine, stream)
+    writes = stream == "results" and own is not None
+    latency = far.write_latency_cycles if writes else far.read_latency_cycles
     if not latency:
         return rate
-    array = machine.array
-    own = None if array is None else costs_of(array).bytes_under_way(array, machine, scales)
     by_dma = machine.dma.outstanding_requests * machine.offchip.burst_bytes
     limit = (by_dma if own is None else own) / latency
     return limit if rate is None else min(rate, limit)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Protocol
 
 from sim.cost.ethos.stages import scales
 from sim.cost.pages import streamed_rate
-from sim.cost.sites import Sites, sites_of, taken
+from sim.cost.sites import STREAMS, Sites, Stream, sites_of, taken
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate, scratchpad_rate
 from sim.cost.work import Work
 from sim.events.state import (
@@ -59,10 +59,8 @@ class Far:
     """Where the state has how far its work reaches."""
     transfers: Transfers
     rate: float | None
-    stream: float | None
-    """Of one stream of data."""
-    scales: float | None
-    """Of biases and scales."""
+    streams: Mapping[Stream, float | None]
+    """Of one stream of each kind."""
 
     @staticmethod
     def of(machine: Machine, state: int) -> Far:
@@ -71,22 +69,22 @@ class Far:
             state,
             Transfers(machine),
             streamed_rate(machine),
-            far_rate(machine),
-            far_rate(machine, scales=True),
+            {stream: far_rate(machine, stream) for stream in STREAMS},
         )
 
-    def reached(self, sizes: Sizes, scales: Container[int], pays_latencies: bool) -> int:
-        """Cycles of work that uses so much where it is; `scales` come by themselves.
+    def reached(self, sizes: Sizes, streams: Sequence[Stream], pays_latencies: bool) -> int:
+        """Cycles of work that uses so much where it is, in streams of which scales are one.
 
         The work may have the latencies of the memory in it.
         """
-        data = self.asked(sizes)
-        slow = max(
-            (cycles_of(size, self.stream) for size, number in sizes if number not in scales), default=0
-        )
-        factors = cycles_of(sum(size for size, number in sizes if number in scales), self.scales)
+        longest, scales = self.asked(sizes), 0
+        for size, number in sizes:
+            if (stream := streams[number]) == "scales":
+                scales += size
+            else:
+                longest = max(longest, cycles_of(size, self.streams[stream]))
         latency = 0 if pays_latencies else self.transfers.read_latency
-        return max(data, slow, factors) + latency
+        return max(longest, cycles_of(scales, self.streams["scales"])) + latency
 
     def asked(self, sizes: Sizes) -> int:
         """Cycles of the memory for so much."""
@@ -128,27 +126,27 @@ class Rates:
         )
 
     def alone(
-        self, work: Work, sizes: Mapping[Home, Sizes], scales: Container[int]
+        self, work: Work, sizes: Mapping[Home, Sizes], streams: Sequence[Stream]
     ) -> tuple[int, int | None]:
         """Cycles of a tile when nothing else uses the memories, and the largest access that it waits for.
 
         Commands that it consists of wait one by one, each for what it uses itself.
         """
         if not work.commands:
-            return self._waited(work.cycles, work, sizes, scales)
+            return self._waited(work.cycles, work, sizes, streams)
         total, most, cause = 0, 0, None
         for command in work.commands:
             mine = {
                 place: [one for one in some if one[1] in command.accesses] for place, some in sizes.items()
             }
-            time, number = self._waited(command.cycles, work, mine, scales)
+            time, number = self._waited(command.cycles, work, mine, streams)
             total += time
             if time - command.cycles > most:
                 most, cause = time - command.cycles, number
         return total, cause
 
     def _waited(
-        self, cycles: int, work: Work, sizes: Mapping[Home, Sizes], scales: Container[int]
+        self, cycles: int, work: Work, sizes: Mapping[Home, Sizes], streams: Sequence[Stream]
     ) -> tuple[int, int | None]:
         slowest, number = cycles, None
         for place, some in sizes.items():
@@ -159,7 +157,7 @@ class Rates:
                 time = max(cycles_of(sum(size for size, _ in some), self.pad), stream)
                 time += 0 if work.pays_latencies else self.pad_latency
             else:
-                time = self.far[place].reached(some, scales, work.pays_latencies)
+                time = self.far[place].reached(some, streams, work.pays_latencies)
             if time > slowest:
                 slowest, number = time, max(some)[1]
         return slowest, number
@@ -242,7 +240,7 @@ class SectionModel:
         self.kinds = data_kinds(nest, operands)
         copied = [image is not None for image in section.images]
         self.sites = sites_of(self.operands[: self.accesses], copied)
-        self.scales = scales(nest)
+        self.streams = streams_of(nest, weights_of(nest, operands))
         self.loads, self.stores, self.size = self._slots()
         self.slots = (*self.loads, *self.stores)
         self._places()
@@ -405,7 +403,7 @@ class SectionModel:
             if size:
                 there = sizes.setdefault(self.place(number), [])
                 there.append((self.taken(number, size), number))
-        alone, waited = rates.alone(work, sizes, self.scales)
+        alone, waited = rates.alone(work, sizes, self.streams)
         cause = FILL if waited is None else self._cause([(0, waited)])
         asked = [
             Asked(far.state, far.asked(sizes[place]), self._cause(sizes[place]))
@@ -423,6 +421,18 @@ class SectionModel:
         if number >= self.writes_from:
             return OUTPUT
         return INPUT if self.kinds[number] == "activations" else WEIGHTS
+
+
+def streams_of(nest: Nest, weights: Container[int]) -> tuple[Stream, ...]:
+    """The stream that each access is, where it is used where it is."""
+    reads, of_channels = len(nest.reads), scales(nest)
+
+    def stream(number: int) -> Stream:
+        if number >= reads:
+            return "results"
+        return "scales" if number in of_channels else "weights" if number in weights else "maps"
+
+    return tuple(map(stream, range(len(nest.accesses))))
 
 
 def data_kinds(nest: Nest, operands: Mapping[str, Operand]) -> list[DataKind]:

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from math import ceil, prod
 
 from sim.cost.ethos.stages import scales
-from sim.cost.sites import sites_of
+from sim.cost.sites import STREAMS, Stream, sites_of
 from sim.cost.transfer import Transfers, far_rate, port_rate, scratchpad_rate
 from sim.machine.machine import Machine
 from tests.planning.tiles import Box, operand_box, tiles
 from tests.sim.programs import SimpleCosts
+from tiling.choose import weights_of
 from tiling.expr import BYTES
 from tiling.nest import Access
 from tiling.program import Image, Operand, Program, Section
@@ -172,14 +173,17 @@ class Follower:
             start = max(start, self.depends(section))
         near = widest = 0
         far = dict.fromkeys(self.behind, 0)
-        streams = {home: [0, 0] for home in self.behind}
+        streams = {home: dict.fromkeys(STREAMS, 0) for home in self.behind}
         for n, size in enumerate(work.traffic):
             operand = self.program.operands[nest.accesses[n].operand]
             size = stored(size, operand)
             if section.images[n] is None and operand.place != "scratchpad":
-                of_channels, there = n in scales(nest), streams[operand.place]
+                there, written = streams[operand.place], n >= len(nest.reads)
+                factor = n in weights_of(nest, self.program.operands)
+                read: Stream = "scales" if n in scales(nest) else "weights" if factor else "maps"
+                stream: Stream = "results" if written else read
                 far[operand.place] += size
-                there[of_channels] = size + there[1] if of_channels else max(there[0], size)
+                there[stream] = size + there[stream] if stream == "scales" else max(there[stream], size)
             else:
                 near, widest = near + size, max(widest, size)
         end = start + work.cycles
@@ -187,8 +191,9 @@ class Follower:
         for home in [one for one in far if far[one]]:
             machine = self.behind[home]
             waits = 0 if work.pays_latencies and home == "offchip" else 1
-            rates = (far_rate(machine, scales=own) for own in (False, True))
-            time, one = self.time(far[home], self.dma[home].rate), max(map(self.time, streams[home], rates))
+            rates = (far_rate(machine, stream) for stream in streams[home])
+            time = self.time(far[home], self.dma[home].rate)
+            one = max(map(self.time, streams[home].values(), rates))
             end = max(end, start + max(time, one) + waits * machine.offchip.read_latency_cycles)
             if time:
                 self.far[home] = max(self.far[home], floor) + time

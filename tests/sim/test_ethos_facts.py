@@ -8,6 +8,8 @@ import pytest
 import sim
 from sim.cost.ethos import blocks
 from sim.cost.ethos.passes import Core
+from sim.cost.sites import Stream
+from sim.cost.transfer import far_rate
 from sim.cost.work import Work
 from sim.machine.arrays import Block
 from tests.sim.nests import groups
@@ -69,6 +71,25 @@ def test_a_bilinear_mean_is_one_operation_of_the_u85() -> None:
         return ops.rescale(wide, multiplier=1 << 30, shift=34, dtype=INT8)
 
     assert cost(U85, scaled, 1, 16, 16, 16).cycles == 4096
+
+
+def test_a_bilinear_mean_is_four_depthwise_convolutions_of_the_u55() -> None:
+    """What Vela 5.2.0 prints for each place between elements, less 26 cycles of its weights."""
+
+    def scaled(x: Tensor) -> Tensor:
+        wide = ops.resize(x, (4, 2, 4, 2), (-1, -1), (1, 1), "BILINEAR")
+        return ops.rescale(wide, multiplier=1 << 30, shift=34, dtype=INT8)
+
+    assert cost(U55, scaled, 1, 18, 18, 24).cycles == pytest.approx(4 * 18_930, rel=0.005)
+
+
+@pytest.mark.parametrize(
+    ("stream", "rate"), [("weights", 6.5536), ("maps", 3.2768), ("scales", 0.4096), ("results", 10.48576)]
+)
+def test_the_u85_has_a_channel_for_each_stream(stream: Stream, rate: float) -> None:
+    """Bytes a cycle that Vela 5.2.0 counts with: 0.8 of what is under way in a latency of the DRAM."""
+    machine = sim.machine("ethos-u85-512/sys-dram-mid/dedicated-sram-384kb")
+    assert far_rate(machine, stream) == pytest.approx(rate)
 
 
 @pytest.mark.parametrize(("machine", "cycles"), [(U55, 15_360), (U85, 3_072)])

@@ -8,7 +8,7 @@ from sim.cost.arrays.kind import ArrayCosts, Extents, Task, costs_for
 from sim.cost.ethos import blocks, passes
 from sim.cost.ethos.passes import Core
 from sim.cost.lanes import Ladder, Lanes
-from sim.cost.sites import Sites
+from sim.cost.sites import Sites, Stream
 from sim.cost.work import Work
 from sim.machine.arrays import Block
 from sim.machine.machine import Machine
@@ -54,6 +54,6 @@ class BlockCosts(ArrayCosts[Core]):
             return blocks.lanes(hardware, nest, tile, sites, work)
         return Ladder(work.cycles - work.fill).end(work)
 
-    def bytes_under_way(self, array: Block, machine: Machine, scales: bool) -> float | None:
-        """The U85 has channels of its own for weights and for scales."""
-        return Core.of(array, machine).bytes_under_way(scales)
+    def bytes_under_way(self, array: Block, machine: Machine, stream: Stream) -> float | None:
+        """The U85 has channels of its own; results are as many as the memory takes."""
+        return Core.of(array, machine).bytes_under_way(stream)

@@ -20,7 +20,7 @@ from sim.cost.datapath import Datapath
 from sim.cost.forms import Form
 from sim.cost.geometry import geometry, skipped_macs
 from sim.cost.lanes import Ladder, Lanes
-from sim.cost.sites import Sites
+from sim.cost.sites import Sites, Stream
 from sim.cost.support import ArrayRate
 from sim.cost.vector import operations, result_cycles
 from sim.cost.work import Work
@@ -202,8 +202,8 @@ class ArrayCosts(ABC, Generic[Hardware]):
         """The same for what `other` says."""
         return Ladder(work.cycles - work.fill).end(work)
 
-    def bytes_under_way(self, array: Any, machine: Machine, scales: bool) -> float | None:
-        """Bytes under way of weights, or of `scales`, that the array takes from the off-chip memory itself.
+    def bytes_under_way(self, array: Any, machine: Machine, stream: Stream) -> float | None:
+        """Bytes under way of a stream between the array itself and the off-chip memory.
 
         None is as many as the DMA may have.
         """

@@ -96,7 +96,7 @@ def scale_cycles(core: Core, layer: Layer, choice: Choice) -> int:
 
     It has few beats under way. Vela counts the latency of the memory with constants, copied or not.
     """
-    beats, latency = core.bytes_under_way(scales=True), core.constants[1]
+    beats, latency = core.bytes_under_way("scales"), core.constants[1]
     if beats is None or layer.dynamic or layer.op not in ("convolution", "depthwise"):
         return 0
     blocks = layer.output.over(choice.output.within(layer.output))

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 BEAT = 16
 """Bytes of a beat."""
-WEIGHTS, SCALES = 2, 5
-"""Their places among the beats under way."""
+PLACES = {"weights": 2, "maps": 4, "scales": 5}
+"""Of streams among the beats under way."""
 Op = Literal["convolution", "depthwise", "pool", "sum"]
 """Products over channels, or in each; a window of each channel; a sum over channels."""
 

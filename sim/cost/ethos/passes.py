@@ -7,12 +7,12 @@ from math import ceil, gcd, prod
 from typing import NamedTuple
 
 from sim.cost.ethos.choosing import chosen
-from sim.cost.ethos.cycles import CHANNELS, Map, Maps, Memory, layer_cycles
-from sim.cost.ethos.parts import BEAT, SCALES, WEIGHTS, Layer, Part55, Part85, Shape, part, up
+from sim.cost.ethos.cycles import CHANNELS, Map, Maps, Memory, layer_cycles, read_run, written_run
+from sim.cost.ethos.parts import BEAT, PLACES, Layer, Part55, Part85, Shape, part, up
 from sim.cost.ethos.stages import NARROW, Stage, stages_of
 from sim.cost.geometry import by_nest, squarest
 from sim.cost.reach import reaches
-from sim.cost.sites import NEAR, Site, Sites
+from sim.cost.sites import NEAR, Site, Sites, Stream
 from sim.cost.work import Command, Work
 from sim.machine.arrays import Block
 from sim.machine.machine import Machine
@@ -40,6 +40,8 @@ class Core(NamedTuple):
     """Bytes a cycle and latency of the memory that tables are in."""
     home: Memory
     """The memory in which maps live, where Vela sees them when it says what transfers a command hides."""
+    written: float
+    """Bytes of results under way to the off-chip memory, of which four of five are of use."""
 
     @staticmethod
     def of(array: Block, machine: Machine) -> Core:
@@ -54,7 +56,8 @@ class Core(NamedTuple):
         hardware = part(array.family, array.macs_per_cycle, machine.cores)
         near = Memory(*figures)
         home = near if mode.activations == "scratchpad" else far
-        return Core(hardware, near, far, between, constants, home)
+        writes = float("inf") if off.outstanding_writes is None else off.outstanding_writes * off.ports
+        return Core(hardware, near, far, between, constants, home, 0.64 * writes * off.burst_bytes)
 
     def at(self, site: Site) -> Map:
         """A feature map that is there."""
@@ -65,11 +68,13 @@ class Core(NamedTuple):
                 return Map(self.between, site.plain)
         return Map(self.far, site.plain)
 
-    def bytes_under_way(self, scales: bool) -> float | None:
-        """Bytes of weights, or of scales, that have a channel of their own; four of five beats are of use."""
+    def bytes_under_way(self, stream: Stream) -> float | None:
+        """Bytes of a stream that has a channel of its own; four of five beats, or requests, are of use."""
         if isinstance(self.hardware, Part55):
             return None
-        return 0.8 * self.hardware.outstanding[SCALES if scales else WEIGHTS] * BEAT
+        if stream == "results":
+            return self.written
+        return 0.8 * self.hardware.outstanding[PLACES[stream]] * BEAT
 
 
 def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Work | None:
@@ -220,6 +225,8 @@ def _pass(
         return pool_cycles(hardware, memory, stages[0], tile, behind, map)
     if isinstance(hardware, Part85):
         return _chained(hardware, memory, stages, tile, plain)
+    if stages[0].grid:
+        return _interpolated(hardware, memory, stages[0], tile)
     return _single(hardware, memory, stages[0], tile, plain)
 
 
@@ -251,6 +258,26 @@ def chain_length(stages: Sequence[Stage], limit: int) -> int:
             break
         length += 1
     return length
+
+
+def _interpolated(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int]) -> int:
+    """Cycles of a bilinear resize: a depthwise convolution of 2 × 2 for each place between elements.
+
+    Each goes over all rows and columns between its first and last, of which it writes some.
+    """
+    (y, down), (x, right) = stage.grid
+    high, wide, deep = tile[y], tile[x], points(stage, tile) // (tile[y] * tile[x])
+    output = Shape(max(1, high - down + 1), max(1, wide - right + 1), deep)
+    source = Shape(-(-high // down) + 1, -(-wide // right) + 1, deep)
+    bits, made = (8 * BYTES[type] for type in (stage.operands[0].type, stage.type))
+    layer = Layer("depthwise", output, source, kernel=(2, 2), bits=bits, output_bits=made)
+    choice, map = chosen(hardware, layer), Map(memory, plain=True)
+    blocks = output.over(choice.output.within(output)).area
+    read = choice.input.within(source).area * deep * blocks * bits // 8
+    moved = map.moved(read, read_run(layer, choice, plain=True))
+    moved += map.moved(output.elements * made // 8, written_run(hardware, layer, choice, plain=True))
+    cycles = layer_cycles(hardware, layer, choice, Maps(map, map, memory.read_latency)).total
+    return down * right * max(cycles, ceil(_per_cycle(memory, moved)))
 
 
 def _single(hardware: Part55, memory: Memory, stage: Stage, tile: Sequence[int], plain: bool) -> int:

@@ -15,7 +15,7 @@ from sim.cost.geometry import by_nest, roles_of
 from sim.cost.reach import reaches
 from tiling.contraction import unwrapped
 from tiling.expr import BYTES, Expr
-from tiling.nest import Indirect, Nest
+from tiling.nest import Access, Indirect, Nest
 from tiling.scalars import Family
 
 StageKind = Literal["primary", "add", "multiply", "other", "copy", "resize"]
@@ -49,6 +49,8 @@ class Stage:
     table: bool = False
     scalar: bool = False
     times: int = 1
+    grid: tuple[tuple[int, int], ...] = ()
+    """Of a resize: axes of rows and columns, and how many results an element of the source has there."""
     closed: bool = field(default=False)
     """Whether the result is as narrow as it gets: further scaling is the next stage's."""
 
@@ -187,19 +189,32 @@ class _Finder:
         if family == "add" and self._offset(main, given, sources):
             return main
         kind: StageKind = family if family == "add" or family == "multiply" else "other"
-        if self._is_resized(given):
+        resized = self._resized(given)
+        if resized is not None:
             kind = "resize"
         operands = self._matched(given[:2])
         # A choice is a product with the condition, and another with its opposite that is added.
         times = (2 if family == "choose" else 1) * max(1, len(given) - 1)
         axes = frozenset().union(*(source.axes for source in given))
-        return self._stage(Stage(kind, operands, axes, expr.type, False, len(given) < 2, times))
+        grid = () if resized is None else self._grid(resized)
+        return self._stage(Stage(kind, operands, axes, expr.type, False, len(given) < 2, times, grid))
 
-    def _is_resized(self, given: list[Source]) -> bool:
-        """Whether something is a mean of four neighbours, each with its weight."""
+    def _resized(self, given: list[Source]) -> Access | None:
+        """One of the four neighbours that something is a mean of, each with its weight."""
         reads = [self.nest.reads[source.read] for source in given if source.read is not None]
-        names = [read.operand for read in reads if read.indirect]
-        return len(names) >= NEIGHBOURS and max(map(names.count, names)) == NEIGHBOURS
+        found = [read for read in reads if read.indirect]
+        names = [read.operand for read in found]
+        return next((read for read in found if names.count(read.operand) == NEIGHBOURS), None)
+
+    def _grid(self, neighbour: Access) -> tuple[tuple[int, int], ...]:
+        """Axes of rows and columns with results an element of the source; none where these are not two."""
+        found = list[tuple[int, int]]()
+        for index, size in zip(neighbour.index, neighbour.shape, strict=True):
+            place = self.visit(index.value) if isinstance(index, Indirect) else None
+            if place is not None and len(place.axes) == 1:
+                (axis,) = place.axes
+                found.append((axis, -(-self.nest.axes[axis].extent // size)))
+        return tuple(found) if len(found) == 2 else ()
 
     def _offset(self, main: Source, given: list[Source], sources: list[Source | None]) -> bool:
         """Whether an addition is a zero point's, or a bias that is added with the scaling of a channel."""
