@@ -31,7 +31,7 @@ def run(op: str, given: dict[str, Array], outputs: int = 1, **attributes: Any) -
 
 
 @pytest.mark.parametrize("onesided", [0, 1])
-@pytest.mark.parametrize("length", [5, 6, 9])
+@pytest.mark.parametrize("length", [5, 6, 9, 512])
 def test_spectra_are_those_of_numpy(onesided: int, length: int) -> None:
     x = reals(2, 7, 3, 1)
     given = {"x": x, "_length": np.array(length), "_axis": np.array(1)}
@@ -54,11 +54,14 @@ def test_spectra_become_numbers_again(onesided: int) -> None:
         )
 
 
-def test_spectra_of_frames() -> None:
-    x, window = reals(1, 20, 1), reals(6)
-    found = run("STFT", {"x": x, "_step": np.array(4), "window": window})
-    frames = np.stack([x[0, start : start + 6, 0] * window for start in (0, 4, 8, 12)])
-    np.testing.assert_allclose(found[0, ..., 0] + 1j * found[0, ..., 1], np.fft.rfft(frames), atol=1e-5)
+@pytest.mark.parametrize(("length", "step"), [(6, 4), (400, 160)])
+def test_spectra_of_frames(length: int, step: int) -> None:
+    x, window = reals(1, length + 3 * step + 2, 1), reals(length)
+    found = run("STFT", {"x": x, "_step": np.array(step), "window": window})
+    flat = run("STFT", {"x": x[..., 0], "_step": np.array(step), "window": window})
+    np.testing.assert_array_equal(flat, found)
+    frames = np.stack([x[0, start : start + length, 0] * window for start in range(0, 4 * step, step)])
+    np.testing.assert_allclose(found[0, ..., 0] + 1j * found[0, ..., 1], np.fft.rfft(frames), atol=1e-4)
 
 
 def bordered(x: Array, row: int, column: int, outside: str) -> Any:

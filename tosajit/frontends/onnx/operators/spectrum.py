@@ -11,7 +11,6 @@ from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.borders import padded
-from tosajit.frontends.common.images import picked
 from tosajit.frontends.common.layout import part, reshaped, small, transposed
 from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.common.reduce import axes_of
@@ -25,6 +24,8 @@ from tosajit.tracing.tensor import Tensor
 _NUMBERS = 1
 _PAIRS = 2
 """How many elements the last dimension of real and of complex numbers has."""
+_MOST = 1 << 10
+"""How many numbers are transformed by a matrix."""
 _REALS = (Type.FLOAT32, Type.FLOAT16, Type.BFLOAT16, Type.FLOAT64)
 
 
@@ -54,8 +55,8 @@ def _transformed(value: Tensor, axis: int, count: int | None, inverse: bool, one
     is_real = inverse and onesided
     count = count if count is not None else 2 * (extent - 1) if is_real else extent
     used = count // 2 + 1 if is_real else count
-    if parts not in (_NUMBERS, _PAIRS) or count < 1 or not small((parts * used, 2 * count)):
-        raise Refused(f"its {count} numbers of {parts} parts make a matrix that is too large, or none")
+    if parts not in (_NUMBERS, _PAIRS) or not 1 <= count <= _MOST:
+        raise Refused(f"it transforms {count} numbers of {parts} parts, but may 1 to {_MOST} of one or two")
     value = _fitted(value, axis, used)
     matrix = _of_reals(used, count) if is_real else _matrix(count, inverse, onesided)
     matrix = matrix[:parts]
@@ -108,15 +109,22 @@ def stft(node: Node, options: FramesAttributes) -> Tensor:
     """The spectra of frames of a signal, which a window weighs."""
     value, step, window, length = node[0].tensor, int(node[1].number), node.optional(2), node.optional(3)
     count = int(length.number) if length is not None else 0 if window is None else window.shape[0]
+    if value.ndim == 2:  # as ONNX Runtime takes it
+        value = reshaped(value, (*value.shape, 1))
     frames = 1 + (value.shape[1] - count) // max(step, 1)
-    if value.ndim != 3 or count < 1 or step < 1 or frames < 1 or not small((frames, count)):
-        raise Refused(f"its frames of {count} numbers, {step} apart, are none or too many")
-    places = (np.arange(frames)[:, None] * step + np.arange(count)).reshape(-1)
+    if value.ndim != 3 or not 1 <= count <= _MOST or step < 1 or frames < 1:
+        raise Refused(f"its frames of {count} numbers, {step} apart, are none or longer than {_MOST}")
     batch, _, parts = value.shape
-    found = reshaped(picked(value, 1, places), (batch, frames, count, parts))
+    matrix = _matrix(count, False, options.onesided)[:parts]
+    # A convolution: each part of each frequency is a channel, and its kernel a wave that the window weighs.
+    kernels = matrix.transpose(3, 2, 1, 0).reshape(-1, 1, count, parts)
+    waves: Tensor = ops.const(kernels.astype(value.dtype.storage))
     if window is not None:
-        found = ops.mul(found, reshaped(window.tensor, (1, 1, count, 1)))
-    return _transformed(found, 2, count, False, options.onesided)
+        waves = ops.mul(waves, reshaped(window.tensor, (1, 1, count, 1)))
+    reached = part(value, 1, 0, (frames - 1) * step + count)
+    rows = reshaped(reached, (batch, 1, *reached.shape[1:]))
+    found = ops.conv2d(rows, waves, pad=(0, 0, 0, 0), stride=(1, step), dilation=(1, 1))
+    return reshaped(found, (batch, frames, -1, 2))
 
 
 @dataclass(frozen=True, slots=True)
