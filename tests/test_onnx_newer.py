@@ -306,3 +306,17 @@ def test_parts_that_are_different(axis: int | None, in_order: int) -> None:
     np.testing.assert_array_equal(places, wanted[1][order])
     np.testing.assert_array_equal(order[numbers], wanted[2].reshape(-1))
     np.testing.assert_array_equal(counts, wanted[3][order])
+
+
+def test_more_tensors_are_joined_than_a_concat_of_tosa_takes() -> None:
+    given = {f"x{number}": reals(2, 3) for number in range(70)}
+    np.testing.assert_array_equal(run("Concat", given, axis=1), np.concatenate([*given.values()], 1))
+
+
+def test_more_steps_are_taken_than_a_concat_of_tosa_takes() -> None:
+    x, weights, recurrence = reals(70, 1, 2), reals(1, 3, 2), reals(1, 3, 3)
+    found = run("RNN", {"x": x, "w": weights, "r": recurrence}, hidden_size=3)
+    state = np.zeros((1, 3), np.float32)
+    for step in range(70):
+        state = np.tanh(x[step] @ weights[0].T + state @ recurrence[0].T)
+        np.testing.assert_allclose(found[step, 0], state, atol=1e-5)

@@ -13,7 +13,7 @@ from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.borders import padded, spread
-from tosajit.frontends.common.layout import constant_of, like, part, reshaped, split, transposed
+from tosajit.frontends.common.layout import constant_of, joined, like, part, reshaped, split, transposed
 from tosajit.frontends.common.windows import Span, padding
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
@@ -110,7 +110,7 @@ def _grouped(given: Operands, found: Sequence[Span]) -> Tensor:
         for image, kernel, bias in zip(images, kernels, given.biases, strict=True)
     )  # fmt: skip
     results = _finished(totals, given.sums)
-    return results[0] if groups == 1 else ops.concat(results, axis=axis)
+    return joined(results, axis)
 
 
 def _finished(totals: Iterable[Tensor], sums: Sums) -> list[Tensor]:
@@ -144,7 +144,7 @@ def transposed_convolved(given: Operands, extents: Sequence[int], before: Sequen
     points = given.sums.zero_points
     totals = (_spread_out(*one, extents, given.stride, before, points) for one in parts)
     results = _finished(totals, given.sums)
-    return results[0] if given.groups == 1 else ops.concat(results, axis=last)
+    return joined(results, last)
 
 
 def _spread(kernels: Tensor, axis: int, gap: int) -> Tensor:

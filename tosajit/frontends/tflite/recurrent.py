@@ -9,7 +9,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32
-from tosajit.frontends.common.layout import part, reshaped, transposed
+from tosajit.frontends.common.layout import joined, part, reshaped, transposed
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.tracing.recorder import current_trace
@@ -47,7 +47,7 @@ def unrolled(sequence: Tensor, step: Step, states: States, backwards: bool = Fal
             found, states = step(given, states)
             results[place] = reshaped(found, (1, *found.shape))
     whole = [results[place] for place in range(count)]
-    return (ops.concat(whole, axis=0) if count > 1 else whole[0]), states
+    return joined(whole, 0), states
 
 
 def given_back(sequence: Tensor, node: Node, time_major: bool, number: int = 0) -> Tensor:

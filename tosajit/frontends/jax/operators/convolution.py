@@ -12,7 +12,7 @@ from tosajit.dtypes import INT8
 from tosajit.frontends.common.borders import bordered, spread
 from tosajit.frontends.common.convolution import REAL as REAL_SUMS
 from tosajit.frontends.common.convolution import Operands, Sums, convolved, transposed_convolved
-from tosajit.frontends.common.layout import constant_of, like, reshaped, split, transposed
+from tosajit.frontends.common.layout import constant_of, joined, like, reshaped, split, transposed
 from tosajit.frontends.common.numbers import typed
 from tosajit.frontends.common.windows import Span, inside
 from tosajit.frontends.frame import Refused
@@ -47,7 +47,7 @@ def conv_general_dilated(node: Node, options: ConvolutionAttributes) -> Tensor:
         raise Refused(f"it has {groups} groups of images, of which TOSA knows nothing")
     pairs = zip(split(image, 0, groups), split(kernels, 0, groups), strict=True)
     each = [_convolved(one, other, options) for one, other in pairs]
-    found = each[0] if groups == 1 else ops.concat(each, axis=image.ndim - 1)
+    found = joined(each, image.ndim - 1)
     batch, channels, *extents = options.dimension_numbers["out_spec"]
     places = [batch, *extents, channels]
     if not extents:

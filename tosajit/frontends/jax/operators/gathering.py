@@ -19,7 +19,7 @@ from tosajit.frontends.common.addressed import (
 )
 from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.indices import numbered
-from tosajit.frontends.common.layout import constant_of, like, reshaped
+from tosajit.frontends.common.layout import constant_of, joined, like, reshaped
 from tosajit.frontends.common.numbers import number, typed
 from tosajit.frontends.common.parts import Combine
 from tosajit.frontends.common.slices import Range, strided
@@ -187,7 +187,7 @@ def _vector(starts: Sequence[Operand]) -> Tensor:
         found: Tensor = ops.const(np.array([int(one.number) for one in starts], np.int32))
         return found
     each = [reshaped(_indices(one), (1,)) for one in starts]
-    return each[0] if len(each) == 1 else ops.concat(each, axis=0)
+    return joined(each, 0)
 
 
 def _indices(operand: Operand) -> Tensor:

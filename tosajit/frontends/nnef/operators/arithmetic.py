@@ -12,7 +12,7 @@ from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.division import floored, quotient_of, remainder
 from tosajit.frontends.common.functions import square_root
-from tosajit.frontends.common.layout import constant_of, reshaped
+from tosajit.frontends.common.layout import constant_of, joined, reshaped
 from tosajit.frontends.common.numbers import constant, is_negative, number
 from tosajit.frontends.common.reduce import place_of_greatest
 from tosajit.frontends.nnef.node import Attributes, Node
@@ -200,7 +200,7 @@ def argmin_n(node: Node) -> Tensor:
 
 def _place(values: Sequence[Tensor]) -> Tensor:
     rows = [reshaped(one, (1, *one.shape)) for one in values]
-    return place_of_greatest(ops.concat(rows, axis=0) if len(rows) > 1 else rows[0], 0)
+    return place_of_greatest(joined(rows, 0), 0)
 
 
 @dataclass(frozen=True, slots=True)

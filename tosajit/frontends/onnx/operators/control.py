@@ -9,7 +9,7 @@ import numpy as np
 from tiling.records import dataclass, replace
 from tosajit import ops
 from tosajit.dtypes import BOOL, INT32
-from tosajit.frontends.common.layout import part, reshaped
+from tosajit.frontends.common.layout import joined, part, reshaped
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
@@ -209,4 +209,4 @@ def _stacked(node: Node, parts: Sequence[Operand], axis: int) -> Operand:
     for one in parts:
         _check_shape(parts[0], one)
         raised.append(reshaped(one.tensor, (*one.shape[:place], 1, *one.shape[place:])))
-    return node.of(raised[0] if len(raised) == 1 else ops.concat(raised, axis=place), parts[0].type)
+    return node.of(joined(raised, place), parts[0].type)

@@ -15,7 +15,7 @@ from tosajit.dtypes import INT32
 from tosajit.frontends.common.division import remainder
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.indices import gathered_nd, linear, numbered, one_hot
-from tosajit.frontends.common.layout import part, reshaped, transposed
+from tosajit.frontends.common.layout import joined, part, reshaped, transposed
 from tosajit.frontends.common.numbers import is_negative, number
 from tosajit.frontends.common.ordering import greatest, turned_sequences
 from tosajit.frontends.common.parts import Combine, Parts
@@ -123,7 +123,7 @@ def _rows(operand: Operand, shape: tuple[int, ...]) -> Tensor:
     if operand.is_constant:
         data = [one.value.data for one in columns]
         return operand.trace.constant(np.concatenate([one for one in data if one is not None], -1), INT32)
-    return columns[0] if depth == 1 else ops.concat(columns, axis=operand.rank - 1)
+    return joined(columns, operand.rank - 1)
 
 
 _COMBINE: dict[str, Combine] = {

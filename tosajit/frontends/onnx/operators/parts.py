@@ -10,7 +10,7 @@ from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.borders import mirrored, padded, replicated
-from tosajit.frontends.common.layout import part, reshaped, sliced, transposed
+from tosajit.frontends.common.layout import joined, part, reshaped, sliced, transposed
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.slices import Range, cut, strided
 from tosajit.frontends.frame import Refused
@@ -37,7 +37,7 @@ def concat(node: Node, options: ConcatAttributes) -> Tensor:
     """Tensors one behind the other along a dimension."""
     (axis,) = axes_of([options.axis], node[0].rank)
     found = [one.tensor for one in node.given if one.shape[axis]]
-    return found[0] if len(found) == 1 else ops.concat(found, axis=axis)
+    return joined(found, axis)
 
 
 @dataclass(frozen=True, slots=True)

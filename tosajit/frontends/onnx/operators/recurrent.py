@@ -9,7 +9,7 @@ import numpy as np
 from tiling.records import dataclass
 from tosajit import ops
 from tosajit.frontends.common.functions import soft_plus
-from tosajit.frontends.common.layout import part, reshaped, split, transposed
+from tosajit.frontends.common.layout import joined, part, reshaped, split, transposed
 from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.common.numbers import is_negative, number
 from tosajit.frontends.frame import Refused
@@ -125,15 +125,11 @@ def _run(
             state = new
         outputs.append([reshaped(one, (1, 1, batch, -1)) for one in found])
         last.append([reshaped(one, (1, batch, -1)) for one in state])
-    whole = _joined([_joined(one, 0) for one in outputs], 1)
-    ends = [_joined([one[number_] for one in last], 0) for number_ in range(states)]
+    whole = joined([joined(one, 0) for one in outputs], 1)
+    ends = [joined([one[number_] for one in last], 0) for number_ in range(states)]
     if options.layout:
         return transposed(whole, (2, 0, 1, 3)), *(transposed(one, (1, 0, 2)) for one in ends)
     return whole, *ends
-
-
-def _joined(values: Sequence[Tensor], axis: int) -> Tensor:
-    return values[0] if len(values) == 1 else ops.concat(values, axis=axis)
 
 
 def _start(node: Node, number_: int, place: int, batch: int, options: RecurrentAttributes) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tosajit import ops
-from tosajit.frontends.common.layout import split, transposed
+from tosajit.frontends.common.layout import joined, split, transposed
 from tosajit.frontends.common.transposition import spread_out, turned
 from tosajit.frontends.common.windows import Span, padding, transposed_padding, trimmed
 from tosajit.frontends.frame import Refused
@@ -44,7 +44,7 @@ def conv_2d(node: Node, options: ConvAttributes) -> Tensor:
         ops.conv2d(image, kernel, pad=padding(found), stride=stride, dilation=dilation)
         for image, kernel in zip(split(trimmed(images.value, found), 3, groups), kernels, strict=True)
     ]
-    return images.back(results[0] if groups == 1 else ops.concat(results, axis=3))
+    return images.back(joined(results, 3))
 
 
 @operator("DepthwiseConv2dNative", ConvAttributes, types=REAL)

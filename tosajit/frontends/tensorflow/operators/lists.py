@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.frontends.common.layout import part, reshaped, small
+from tosajit.frontends.common.layout import joined, part, reshaped, small
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.tensorflow.elements import STORAGE
@@ -103,7 +102,7 @@ def stack(node: Node, options: ListAttributes) -> Tensor:
     ]
     if not parts:
         raise Refused("it puts the items of a list together that has none")
-    return ops.concat(parts, axis=0) if len(parts) > 1 else parts[0]
+    return joined(parts, 0)
 
 
 def _place(operand: Operand, found: TensorList) -> int:

@@ -10,7 +10,7 @@ from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.borders import Border, mirrored, padded
 from tosajit.frontends.common.broadcast import expanded
-from tosajit.frontends.common.layout import part, reshaped, small
+from tosajit.frontends.common.layout import joined, part, reshaped, small
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.slices import Masks, Range, cut, masked, strided
 from tosajit.frontends.frame import Refused
@@ -75,7 +75,7 @@ def _joined(values: tuple[Operand, ...], axis: Operand) -> Array:
 def _concat(values: tuple[Operand, ...], axis: Operand) -> Tensor:
     (place,) = axes_of(axis.ints, values[0].rank)
     parts = [one.tensor for one in values if one.shape[place]] or [values[0].tensor]
-    return ops.concat(parts, axis=place) if len(parts) > 1 else parts[0]
+    return joined(parts, place)
 
 
 @operator("ConcatV2", types=MOVED, fold=lambda node: _joined(node.operands[:-1], node.operands[-1]))
@@ -107,7 +107,7 @@ def pack(node: Node, options: AxisAttributes) -> Tensor:
     shape = node[0].shape
     (axis,) = axes_of([options.axis], len(shape) + 1)
     parts = [reshaped(one, (*shape[:axis], 1, *shape[axis:])) for one in node.tensors]
-    return ops.concat(parts, axis=axis) if len(parts) > 1 else parts[0]
+    return joined(parts, axis)
 
 
 def _unstacked(node: Node) -> tuple[Array, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.dtypes import FP32, INT4, INT8, INT16, INT32, INT48
-from tosajit.frontends.common.layout import reshaped, split
+from tosajit.frontends.common.layout import joined, reshaped, split
 from tosajit.frontends.common.scale import scaled
 from tosajit.frontends.common.windows import padding, spans, trimmed
 from tosajit.frontends.frame import Refused
@@ -64,7 +64,7 @@ def conv_2d(node: Node, options: Conv2DOptions) -> Tensor:
         )
         for group, (images, weights, bias) in enumerate(parts)
     ]
-    return results[0] if groups == 1 else ops.concat(results, axis=3)
+    return joined(results, 3)
 
 
 @operator("DEPTHWISE_CONV_2D", DepthwiseConv2DOptions, types=_TYPES, versions=7)
