@@ -13,6 +13,7 @@ import tosajit as tj
 from tests.tflite_cases import Sketch
 from tosajit.arrays import Array
 from tosajit.frontends.tflite.fields import Options
+from tosajit.frontends.tflite.options import ConcatenationOptions, ShapeOptions, SplitOptions
 from tosajit.frontends.tflite.schema import Type
 
 REAL, WHOLE = Type.FLOAT32, Type.INT32
@@ -79,3 +80,19 @@ def test_powers_by_several_constants_are_not_products() -> None:
 def test_powers_by_two_constants_are_not_products() -> None:
     value, exponents = POSITIVE[:, :2].copy(), np.array([2, 3], np.float32)
     np.testing.assert_allclose(form("POW", value, [exponents])[1], value**exponents, rtol=1e-5)
+
+
+def test_frames_whose_places_follow_from_a_shape_are_known() -> None:
+    sketch = Sketch("frames", "SPLIT_V")
+    value = sketch.tensor(REAL, (6, 4), None)
+    sketch.inputs.append(value)
+    shape, first, second = (sketch.tensor(WHOLE, extents, None) for extents in ([2], [1], [1]))
+    sketch.add([value], shape, ShapeOptions(WHOLE), name="SHAPE")
+    places = [shape, sketch.constant(WHOLE, [1, -1]), sketch.constant(WHOLE, 0)]
+    sketch.add(places, [first, second], SplitOptions(2), name="SPLIT_V")
+    ends = sketch.tensor(WHOLE, [2], None)
+    sketch.add([second, second], ends, ConcatenationOptions(0), name="CONCATENATION")
+    begin = sketch.constant(WHOLE, [0, 0])
+    sketch.add([value, begin, ends], sketch.result(REAL, (4, 4)), name="SLICE")
+    found = tj.compile(tj.load(sketch.case().model))(np.arange(24, dtype=np.float32).reshape(6, 4))
+    np.testing.assert_array_equal(found, np.arange(16, dtype=np.float32).reshape(4, 4))

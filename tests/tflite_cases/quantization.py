@@ -7,6 +7,7 @@ import numpy as np
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.files import RawSparsity
 from tests.tflite_cases.sketch import QUANTIZED, STORAGE, Quantized
+from tests.tflite_cases.windows import spectrum
 from tosajit.frontends.tflite.options import CastOptions, FakeQuantOptions
 from tosajit.frontends.tflite.schema import Type
 
@@ -65,8 +66,11 @@ def grids(sketch: Sketch, kind: Type) -> None:
     sketch.add([value], sketch.result(kind, shape), options)
 
 
-@case("CAST", "float32 float16 int8 uint8 int16 int32 int64 bool")
+@case("CAST", "float32 float16 int8 uint8 int16 int32 int64 bool complex64")
 def casts(sketch: Sketch, kind: Type) -> None:
+    if kind is Type.COMPLEX64:
+        spectrum(sketch, "CAST")
+        return
     shape = sketch.shape()
     plain: Quantized = {"scale": (), "zero_point": ()}
     wanted = sketch.random.choice([Type.FLOAT32, Type.FLOAT16, *INTEGERS, Type.BOOL])

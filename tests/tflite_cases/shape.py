@@ -9,6 +9,7 @@ import numpy as np
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.arithmetic import ACTIVATIONS
 from tests.tflite_cases.sketch import QUANTIZED, Quantized
+from tests.tflite_cases.windows import spectrum
 from tosajit.frontends.tflite.fields import Activation
 from tosajit.frontends.tflite.options import (
     ConcatenationOptions,
@@ -31,8 +32,11 @@ def same(sketch: Sketch, place: int) -> Quantized:
     return {"scale": tensor.scale, "zero_point": tensor.zero_point} if tensor.type in QUANTIZED else {}
 
 
-@case("RESHAPE", TYPES)
+@case("RESHAPE", f"{TYPES} complex64")
 def reshape(sketch: Sketch, kind: Type) -> None:
+    if kind is Type.COMPLEX64:
+        spectrum(sketch, "REAL", "RESHAPE")
+        return
     shape = sketch.shape()
     value = sketch.operand(kind, shape, constant=False)
     target = list(shape)
@@ -47,8 +51,11 @@ def reshape(sketch: Sketch, kind: Type) -> None:
     sketch.add(places, sketch.result(kind, target, **same(sketch, value)), ReshapeOptions())
 
 
-@case("SQUEEZE", TYPES)
+@case("SQUEEZE", f"{TYPES} complex64")
 def squeeze(sketch: Sketch, kind: Type) -> None:
+    if kind is Type.COMPLEX64:
+        spectrum(sketch, "REAL", "SQUEEZE")
+        return
     shape = [1 if sketch.chance() else extent for extent in sketch.shape()]
     value = sketch.operand(kind, shape, constant=False)
     ones = [place for place, extent in enumerate(shape) if extent == 1]
@@ -58,8 +65,11 @@ def squeeze(sketch: Sketch, kind: Type) -> None:
     sketch.add([value], sketch.result(kind, result, **same(sketch, value)), SqueezeOptions(said))
 
 
-@case("EXPAND_DIMS", TYPES)
+@case("EXPAND_DIMS", f"{TYPES} complex64")
 def expand_dims(sketch: Sketch, kind: Type) -> None:
+    if kind is Type.COMPLEX64:
+        spectrum(sketch, "REAL", "EXPAND_DIMS")
+        return
     shape = sketch.shape(1, 4)
     value = sketch.operand(kind, shape, constant=False)
     axis = sketch.random.randint(-len(shape) - 1, len(shape))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.movement import same_scale
 from tosajit.frontends.tflite.fields import ReduceFunction
-from tosajit.frontends.tflite.options import ReduceWindowOptions
+from tosajit.frontends.tflite.options import CastOptions, ReduceWindowOptions, ReshapeOptions, SqueezeOptions
 from tosajit.frontends.tflite.schema import Type
 
 FUNCTIONS = (ReduceFunction.ADD, ReduceFunction.MUL, ReduceFunction.MINIMUM, ReduceFunction.MAXIMUM)
@@ -59,17 +61,32 @@ def halves(sketch: Sketch, kind: Type) -> None:
     sketch.add([given], sketch.result(Type.FLOAT32, shape))
 
 
-def spectrum(sketch: Sketch, read: str) -> None:
-    """The spectrum of images, and perhaps real numbers that are read from it."""
-    shape = (*sketch.shape(0, 2, 3), sketch.random.randint(1, 17), sketch.random.randint(1, 17))
+def spectrum(sketch: Sketch, read: str, moved: str = "") -> None:
+    """The spectrum of images, perhaps in another shape, and perhaps real numbers that are read from it."""
+    leading = (1, *sketch.shape(0, 1)) if moved else sketch.shape(0, 2, 3)
+    shape = (*leading, sketch.random.randint(1, 17), sketch.random.randint(1, 17))
     extents = [2 ** sketch.random.randint(1, 4) for _ in range(2)]
     value = sketch.operand(Type.FLOAT32, shape, constant=False)
     result = (*shape[:-2], extents[0], extents[1] // 2 + 1)
     complex_ = sketch.tensor(Type.COMPLEX64, result) if read else sketch.result(Type.COMPLEX64, result)
     sketch.absolute = 1e-6 * float(np.prod(extents))  # of the sum of sizes that each number is made of
     sketch.add([value, sketch.constant(Type.INT32, extents)], complex_, name="RFFT2D")
+    if moved:
+        complex_, result = _shaped(sketch, complex_, result, moved)
     if read:
-        sketch.add([complex_], sketch.result(Type.FLOAT32, result), name=read)
+        options = CastOptions(Type.COMPLEX64, Type.FLOAT32) if read == "CAST" else None
+        sketch.add([complex_], sketch.result(Type.FLOAT32, result), options, name=read)
+
+
+def _shaped(sketch: Sketch, value: int, shape: tuple[int, ...], name: str) -> tuple[int, tuple[int, ...]]:
+    """The same complex numbers without their first dimension, with one more, or in a line."""
+    result = {"SQUEEZE": shape[1:], "EXPAND_DIMS": (*shape[:1], 1, *shape[1:])}.get(name, (prod(shape),))
+    options = SqueezeOptions((0,)) if name == "SQUEEZE" else ReshapeOptions() if name == "RESHAPE" else None
+    said = {"RESHAPE": result, "EXPAND_DIMS": (1,)}
+    operands = [value, *(sketch.constant(Type.INT32, said[one]) for one in (name,) if one in said)]
+    moved = sketch.tensor(Type.COMPLEX64, result)
+    sketch.add(operands, moved, options, name=name)
+    return moved, result
 
 
 @case("BROADCAST_ARGS", "int32 int64")

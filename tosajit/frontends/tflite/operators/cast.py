@@ -14,6 +14,7 @@ from tosajit.frontends.common.scale import number_like, wide
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
+from tosajit.frontends.tflite.operators.spectrum import half
 from tosajit.frontends.tflite.reader import STORAGE
 from tosajit.frontends.tflite.schema import Type
 from tosajit.graph import Array
@@ -24,21 +25,29 @@ _BITS = (Type.INT8, Type.UINT8, Type.INT16, Type.INT32)
 
 
 def _folded(node: Node) -> Array:
-    return node[0].raw.astype(STORAGE[node.result.type])
+    raw = node[0].raw
+    return (raw.real if raw.dtype.kind == "c" else raw).astype(STORAGE[node.result.type])
 
 
 def _same_bits(node: Node) -> Array:
     return np.ascontiguousarray(node[0].raw).view(STORAGE[node.result.type]).reshape(node.result.record.shape)
 
 
-@operator("CAST", types="float32 float16 int8 uint8 int16 int32 int64 bool", versions=7, fold=_folded)
+@operator(
+    "CAST", types="float32 float16 int8 uint8 int16 int32 int64 bool complex64", versions=7, fold=_folded
+)
 def cast(node: Node) -> Tensor:
-    """Elements in another type: real numbers towards zero, integers by their low bits, truths as 0 and 1."""
+    """Elements in another type: real numbers towards zero, integers by their low bits, truths as 0 and 1.
+
+    Of complex numbers the real parts are taken.
+    """
     value, given, wanted = node[0].tensor, node[0].type, node.result.type
     dtype = node.result.dtype
     if given is wanted:
         return value
-    if given in _REAL:
+    if given is Type.COMPLEX64:
+        value = half(node[0], 0)
+    if given in (*_REAL, Type.COMPLEX64):
         return _from_real(value, wanted, dtype)
     if given is Type.UINT8:
         value = wide(value, -128)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.frontends.common.layout import part, reshaped, transposed
+from tosajit.frontends.common.layout import joined, part, reshaped, transposed
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.common.slices import Masks, Range, cut, masked, strided
 from tosajit.frontends.frame import Refused
@@ -23,16 +24,25 @@ from tosajit.frontends.tflite.options import (
     UnpackOptions,
 )
 from tosajit.frontends.tflite.quantized import activated, clamped, requantized
+from tosajit.frontends.tflite.schema import Type
 from tosajit.tracing.tensor import Tensor
 
 _TYPES = "float32 float16 int8 uint8 int16 int32 int64 bool"
 
 
-@operator("RESHAPE", ReshapeOptions, types=_TYPES, versions=2,
+_SHAPED = f"{_TYPES} complex64"
+
+
+@operator("RESHAPE", ReshapeOptions, types=_SHAPED, versions=2,
           fold=lambda node: node[0].raw.reshape(_new_shape(node)))  # fmt: skip
 def reshape(node: Node, options: ReshapeOptions) -> Tensor:
     """The same elements in another shape."""
-    return reshaped(node[0].tensor, _new_shape(node))
+    return _shaped(node[0], _new_shape(node))
+
+
+def _shaped(value: Operand, shape: tuple[int, ...]) -> Tensor:
+    """The same elements; complex numbers have one more dimension, the first."""
+    return reshaped(value.tensor, (2, *shape) if value.type is Type.COMPLEX64 else shape)
 
 
 def _new_shape(node: Node) -> tuple[int, ...]:
@@ -43,11 +53,11 @@ def _new_shape(node: Node) -> tuple[int, ...]:
     return () if found == (0,) else found
 
 
-@operator("SQUEEZE", SqueezeOptions, types=_TYPES, versions=2,
+@operator("SQUEEZE", SqueezeOptions, types=_SHAPED, versions=2,
           fold=lambda node: node[0].raw.reshape(_squeezed(node)))  # fmt: skip
 def squeeze(node: Node, options: SqueezeOptions) -> Tensor:
     """The tensor without dimensions of one element."""
-    return reshaped(node[0].tensor, _squeezed(node))
+    return _shaped(node[0], _squeezed(node))
 
 
 def _squeezed(node: Node) -> tuple[int, ...]:
@@ -56,10 +66,10 @@ def _squeezed(node: Node) -> tuple[int, ...]:
     return tuple(one for place, one in enumerate(shape) if place not in chosen or one != 1)
 
 
-@operator("EXPAND_DIMS", types=_TYPES, fold=lambda node: node[0].raw.reshape(_raised(node)))
+@operator("EXPAND_DIMS", types=_SHAPED, fold=lambda node: node[0].raw.reshape(_raised(node)))
 def expand_dims(node: Node) -> Tensor:
     """The tensor with one more dimension, of one element."""
-    return reshaped(node[0].tensor, _raised(node))
+    return _shaped(node[0], _raised(node))
 
 
 def _raised(node: Node) -> tuple[int, ...]:
@@ -139,7 +149,7 @@ def concatenation(node: Node, options: ConcatenationOptions) -> Tensor:
     result = node.result
     (axis,) = axes_of([options.axis], node[0].rank)
     parts = [requantized(operand, result) for operand in node.inputs if operand.shape[axis]]
-    whole = ops.concat(parts or [node[0].tensor], axis=axis) if len(parts) != 1 else parts[0]
+    whole = joined(parts or [node[0].tensor], axis)
     activation = options.fused_activation_function
     return clamped(whole, result, activation) if node[0].quantized else activated(whole, activation)
 
@@ -160,7 +170,7 @@ def pack(node: Node, options: PackOptions) -> Tensor:
     """Tensors one behind the other along a new dimension."""
     (axis,) = axes_of([options.axis], node[0].rank + 1)
     parts = [_expanded(operand, axis) for operand in node.inputs]
-    return parts[0] if len(parts) == 1 else ops.concat(parts, axis=axis)
+    return joined(parts, axis)
 
 
 def _expanded(operand: Operand, axis: int) -> Tensor:
@@ -168,7 +178,13 @@ def _expanded(operand: Operand, axis: int) -> Tensor:
     return reshaped(operand.tensor, (*shape[:axis], 1, *shape[axis:]))
 
 
-@operator("UNPACK", UnpackOptions, types="float32 float16 int8 uint8 int16 int32 bool", versions=4)
+def _unstacked(node: Node) -> tuple[Array, ...]:
+    """The parts of a constant along a dimension, without it."""
+    return tuple(np.moveaxis(node[0].raw, node.attributes(UnpackOptions).axis, 0))
+
+
+@operator("UNPACK", UnpackOptions, types="float32 float16 int8 uint8 int16 int32 bool", versions=4,
+          fold=_unstacked)  # fmt: skip
 def unpack(node: Node, options: UnpackOptions) -> tuple[Tensor, ...]:
     """The parts of a tensor along a dimension, without it."""
     value = node[0]
@@ -179,7 +195,8 @@ def unpack(node: Node, options: UnpackOptions) -> tuple[Tensor, ...]:
     return tuple(reshaped(part(value.tensor, axis, place, 1), shape) for place in range(value.shape[axis]))
 
 
-@operator("SPLIT", SplitOptions, types="float32 int8 uint8 int16 int32 int64", versions=4, typed=1)
+@operator("SPLIT", SplitOptions, types="float32 int8 uint8 int16 int32 int64", versions=4, typed=1,
+          fold=lambda node: _cut(node[1], node[0], len(node.results)))  # fmt: skip
 def split(node: Node, options: SplitOptions) -> tuple[Tensor, ...]:
     """Equal parts of a tensor along a dimension."""
     value, count = node[1], len(node.results)
@@ -188,12 +205,24 @@ def split(node: Node, options: SplitOptions) -> tuple[Tensor, ...]:
     return tuple(part(value.tensor, axis, place * extent, extent) for place in range(count))
 
 
-@operator("SPLIT_V", SplitOptions, types="float32 int8 uint8 int16 int32 int64", versions=2)
+@operator("SPLIT_V", SplitOptions, types="float32 int8 uint8 int16 int32 int64", versions=2,
+          fold=lambda node: _cut(node[0], node[2], np.cumsum(_sizes(node))[:-1]))  # fmt: skip
 def split_v(node: Node, options: SplitOptions) -> tuple[Tensor, ...]:
     """Parts of a tensor of given extents along a dimension."""
+    sizes = _sizes(node)
+    (axis,) = axes_of(node[2].ints, node[0].rank)
+    starts = (sum(sizes[:place]) for place in range(len(sizes)))
+    return tuple(part(node[0].tensor, axis, *one) for one in zip(starts, sizes, strict=True))
+
+
+def _sizes(node: Node) -> list[int]:
+    """The extents of the parts; one that is left open takes what the others leave."""
     value, sizes = node[0], node[1].ints
     (axis,) = axes_of(node[2].ints, value.rank)
-    open_size = value.shape[axis] - sum(size for size in sizes if size >= 0)
-    found = [open_size if size < 0 else size for size in sizes]
-    starts = [sum(found[:place]) for place in range(len(found))]
-    return tuple(part(value.tensor, axis, *one) for one in zip(starts, found, strict=True))
+    rest = value.shape[axis] - sum(size for size in sizes if size >= 0)
+    return [rest if size < 0 else size for size in sizes]
+
+
+def _cut(value: Operand, axis: Operand, ends: Any) -> tuple[Array, ...]:
+    """Parts of a constant along a dimension: so many, or up to each of these ends."""
+    return tuple(np.split(value.raw, ends, *axes_of(axis.ints, value.rank)))

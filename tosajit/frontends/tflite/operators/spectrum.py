@@ -32,21 +32,22 @@ def rfft2d(node: Node) -> Tensor:
 @operator("REAL", types="complex64", fold=lambda node: node[0].raw.real)
 def real(node: Node) -> Tensor:
     """The real parts of complex numbers."""
-    return _half(node[0], 0)
+    return half(node[0], 0)
 
 
 @operator("IMAG", types="complex64", fold=lambda node: node[0].raw.imag)
 def imag(node: Node) -> Tensor:
     """The imaginary parts of complex numbers."""
-    return _half(node[0], 1)
+    return half(node[0], 1)
 
 
 @operator("COMPLEX_ABS", types="complex64", fold=lambda node: abs(node[0].raw))
 def complex_abs(node: Node) -> Tensor:
     """How far complex numbers are from zero."""
-    squares = (ops.mul(half, half) for half in (_half(node[0], number) for number in (0, 1)))
+    squares = (ops.mul(one, one) for one in (half(node[0], number) for number in (0, 1)))
     return ops.reciprocal(ops.rsqrt(ops.add(*squares)))
 
 
-def _half(value: Operand, number: int) -> Tensor:
+def half(value: Operand, number: int) -> Tensor:
+    """The real or the imaginary parts of complex numbers."""
     return reshaped(part(value.tensor, 0, number, 1), value.shape)
