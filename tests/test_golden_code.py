@@ -50,8 +50,12 @@ CPUS = {
     "neon_pairs": "neoverse-v1",
 }
 TABLES = dict.fromkeys(("lookup_i8", "tile_f16"), tuple(name for name in VECTORS if name != "portable"))
+LINES = dict.fromkeys(
+    ("greatest_line_i8", "least_line_i8"),
+    tuple(name for name in VECTORS if name.startswith("avx2") or name == "avxvnni"),
+)
 PAIRS = dict.fromkeys(("tile_bf16", "least_bf16"), ("avx512", "amx", "neon_pairs"))
-ONLY = TABLES | PAIRS | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx",))
+ONLY = TABLES | LINES | PAIRS | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx",))
 """The sets that have instructions for a procedure, if not all do."""
 
 

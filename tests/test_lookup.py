@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tosajit as tj
 from tests.test_golden_code import VECTORS, features
 from tests.test_host import LIBRARIES
 from tosajit import ops
+from tosajit.host.lines import lines_of
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -30,6 +33,57 @@ def test_registers_of_256_bits_have_tables_of_bytes(library: str) -> None:
     described = vectors.describe(features(library))
     assert described is not None
     assert described.byte_tables
+
+
+def clipped(slope: float, below: float, zero: int, output_zero: int) -> np.ndarray:
+    """A leaky unit, or a change of scale, as a table."""
+    x = (np.arange(-128, 128) - zero) * slope
+    rounded = np.floor(np.where(x < 0, x * below, x) + 0.5) + output_zero
+    table: np.ndarray = np.clip(rounded, -128, 127).astype(np.int8)
+    return table
+
+
+LINES = [
+    clipped(1, 0.1, -3, 5),
+    clipped(0.83, 0.01, -100, -128),
+    clipped(1.7, 0, 10, -20),
+    clipped(0.37, 1, 3, 4),
+    clipped(0.5, 1.9, 0, 11),
+    clipped(0.9, -0.7, 4, -60),
+    np.full(256, -7, np.int8),
+]
+
+
+@pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "none"])
+@pytest.mark.parametrize("case", range(len(LINES)))
+@pytest.mark.parametrize("size", [1, 31, 64, 1000])
+def test_tables_of_two_lines_are_computed(
+    library: str, case: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", library)
+    table = LINES[case]
+    lines = lines_of(table.tobytes())
+    assert lines is not None
+    np.testing.assert_array_equal(lines.table, table)
+    values = np.random.default_rng(size).permutation(np.resize(np.arange(-128, 128), size)).astype(np.int8)
+    made = tj.compile(tj.trace(lambda x: ops.table(x, table), values))
+    np.testing.assert_array_equal(made(values), table[values.astype(int) + 128])
+
+
+@given(st.floats(0.3, 1.9), st.floats(-1, 1.5), st.integers(-128, 127), st.integers(-128, 127))
+@settings(max_examples=30)
+def test_lines_are_the_table_or_are_not_found(
+    slope: float, below: float, zero: int, output_zero: int
+) -> None:
+    table = clipped(slope, below, zero, output_zero)
+    lines = lines_of(table.tobytes())
+    assert lines is None or np.array_equal(lines.table, table)
+
+
+def test_curves_and_disorder_are_no_lines() -> None:
+    curve = np.round(127 * np.tanh(np.arange(-128, 128) / 40)).astype(np.int8)
+    disorder = np.random.default_rng(2).integers(-128, 128, 256).astype(np.int8)
+    assert lines_of(curve.tobytes()) is lines_of(disorder.tobytes()) is None
 
 
 def test_bytes_that_become_others_by_real_numbers_are_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:

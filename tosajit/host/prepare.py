@@ -36,6 +36,8 @@ TYPES |= {("f32", type) for type in NARROW}
 FIRST = 64
 """A slot behind all of the kernels' own, for trying whether an epilogue can be written."""
 
+LATE = frozenset({"move", "lines"})
+"""Units whose groups are done otherwise until their kernels are compiled: larger ones, or rare."""
 
 Lacks = Callable[[Unit], bool]
 """Whether a unit's kernels would have to be compiled."""
@@ -115,15 +117,16 @@ def _apart(
 def _move(made: Prepared, constants: Mapping[str, Array], isa: InstructionSet, lacks: Lacks) -> None:
     """Find the units of groups that look up bytes, transpose matrices or copy rows.
 
-    Those that copy rows are done without their unit while it `lacks` its kernel, which is a larger one.
+    Some are done without their unit while it `lacks` its kernel.
     """
     for group in [group for group in made.groups if group not in made.units]:
         table = lookup(group, constants, isa) if isa.byte_tables else None
-        unit = table or transpose(group, isa)
-        if unit is None and (unit := moves(group, isa)) is not None and lacks(unit):
+        unit = table or transpose(group, isa) or moves(group, isa)
+        if unit is None:
+            continue
+        made.units[group] = unit
+        if unit.name in LATE and lacks(unit):
             made.late.add(group)
-        if unit is not None:
-            made.units[group] = unit
 
 
 def supports(group: Nest) -> bool:

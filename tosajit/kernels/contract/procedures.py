@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from tosajit.kernels.contract import (
     fused,
     interleave,
+    lines,
     matrices,
     moving,
     packing,
@@ -83,6 +84,8 @@ PROCEDURES: Mapping[str, Procedure] = {
     "transpose_16": Procedure(partial(transposing.transpose, "i16")),
     "transpose_32": Procedure(partial(transposing.transpose, "i32")),
     "lookup_i8": Procedure(transposing.lookup_i8),
+    "greatest_line_i8": Procedure(partial(lines.lines_i8, True)),
+    "least_line_i8": Procedure(partial(lines.lines_i8, False)),
     **{
         f"{body.__name__}_{few}_{bits}": Procedure(partial(body, f"i{bits}", few))
         for body in (transposing.interleave_rows, transposing.part_columns)

@@ -96,6 +96,8 @@ class InstructionSet:
     """Whether it stores the bytes of a mask in one instruction."""
     byte_tables: bool = False
     """Whether it looks up a register of bytes in a table of 256 at once."""
+    byte_lines: bool = False
+    """Whether it computes the greatest or least of two lines of bytes sooner than it looks them up."""
     symmetric: InstructionSet | None = None
     """The set for int8 whose weights are constant and none of them -128."""
     symmetric_rows: int = 0

@@ -375,6 +375,18 @@ class Vectors:
         """Return entries of a table of 256 bytes by bytes, where the set has `byte_tables`."""
         raise NotImplementedError(f"{self.isa.name} has no tables of bytes")
 
+    def high_products(self, left: Register, right: Register) -> Register:
+        """Return the upper halves of products of int16, where the set has `byte_lines`."""
+        raise NotImplementedError(f"{self.isa.name} has no lines of bytes")
+
+    def unpacked(self, low: Register, high: Register) -> tuple[Register, Register]:
+        """Return int16 of lower and upper bytes, in two registers that `packed` takes."""
+        raise NotImplementedError(f"{self.isa.name} has no lines of bytes")
+
+    def packed(self, first: Register, second: Register) -> Register:
+        """Return int16 as the nearest bytes, in the order that they had before they were `unpacked`."""
+        raise NotImplementedError(f"{self.isa.name} has no lines of bytes")
+
     def even_products(self, left: Register, right: Register) -> Register:
         """Return the products of the lower words of quad words, which count as unsigned."""
         low = self.constant(0xFFFFFFFF, "i64")

@@ -24,6 +24,7 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         byte_dots=False,
         narrowed=4,
         byte_tables=True,
+        byte_lines=True,
         half_rows=FEW if "f16c" in features else 0,
         signed=True,
         byte_factors=True,

@@ -71,6 +71,24 @@ class Avx2(X86):
         name = f"llvm.ssub.sat.v{places.lanes}i8"
         return self._value(self._call(name, places.raw.type, [places.raw, sixteen.raw]))
 
+    def high_products(self, left: Register, right: Register) -> Register:
+        """Return the upper halves of products of int16, by vpmulhw."""
+        return self._value(self._call("llvm.x86.avx2.pmulh.w", left.raw.type, [left.raw, right.raw]))
+
+    def unpacked(self, low: Register, high: Register) -> tuple[Register, Register]:
+        """Return int16 of lower and upper bytes: the first eight of each sixteen, and the others."""
+        halves = []
+        for first in (0, 8):
+            places = [first + block + lane for block in (0, 16) for lane in range(8)]
+            lanes = [place + from_high for place in places for from_high in (0, high.lanes)]
+            halves.append(self.view(self.shuffled(low, high, lanes), "i16"))
+        return halves[0], halves[1]
+
+    def packed(self, first: Register, second: Register) -> Register:
+        """Return int16 as the nearest bytes, by vpacksswb."""
+        type = self._type("i8", 2 * first.lanes)
+        return self._value(self._call("llvm.x86.avx2.packsswb", type, [first.raw, second.raw]))
+
     def fused(self, total: Register, left: Register, right: Register) -> Register:
         """Return total + left * right, rounded once."""
         return self.instruction("llvm.fma", total, [left, right, total])

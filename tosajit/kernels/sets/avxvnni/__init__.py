@@ -25,6 +25,7 @@ def avxvnni(features: Collection[str]) -> InstructionSet | None:
         block=10,
         narrowed=4,
         byte_tables=True,
+        byte_lines=True,
         half_rows=FEW if "f16c" in features else 0,
         bias=128,  # vpdpbusd multiplies unsigned bytes by signed ones
     )
