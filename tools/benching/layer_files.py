@@ -188,6 +188,15 @@ TFLITE: dict[str, Layer] = {
     "max_pool_3x3": ((IMAGE,), lambda tf, x: tf.nn.max_pool2d(x, 3, 2, "SAME")),
     "max_pool_2x2": ((IMAGE,), lambda tf, x: tf.nn.max_pool2d(x, 2, 2, "VALID")),
     "pool_global": (((1, 14, 14, 256),), lambda tf, x: tf.reduce_mean(x, [1, 2])),
+    "conv_1x1_step_2": ((IMAGE,), conv(32, 64, 1, 2)),
+    "resize_nearest_3x": (
+        ((1, 28, 28, 32),),
+        lambda tf, x: tf.compat.v1.image.resize_nearest_neighbor(x, [84, 84]),
+    ),
+    "resize_nearest_odd": (
+        ((1, 28, 28, 32),),
+        lambda tf, x: tf.compat.v1.image.resize_nearest_neighbor(x, [45, 45]),
+    ),
     "resize_2x": (((1, 28, 28, 32),), resize(56)),
     "resize_half_pixel": (((1, 28, 28, 32),), resize(56, half_pixel_centers=True)),
     "resize_corners": (((1, 28, 28, 32),), resize(65, align_corners=True)),
@@ -222,6 +231,7 @@ TFLITE: dict[str, Layer] = {
         (IMAGE,),
         lambda tf, x: tf.maximum(x, 0.0) + tf.minimum(x, 0.0) * tf.constant(weights(1, 32)[0]),
     ),
+    "hard_sigmoid": ((IMAGE,), lambda tf, x: tf.nn.relu6(x + 3.0) * (1 / 6)),
     "hard_swish": ((IMAGE,), lambda tf, x: x * tf.nn.relu6(x + 3.0) * (1 / 6)),
     "gelu": ((IMAGE,), lambda tf, x: tf.nn.gelu(x)),
     "elu": ((IMAGE,), lambda tf, x: tf.nn.elu(x)),
@@ -232,6 +242,7 @@ TFLITE: dict[str, Layer] = {
     "square_difference": ((IMAGE, IMAGE), lambda tf, x, y: tf.math.squared_difference(x, y)),
     "pad": ((IMAGE,), lambda tf, x: tf.pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]])),
     "pad_channels": ((IMAGE,), lambda tf, x: tf.pad(x, [[0, 0], [0, 0], [0, 0], [3, 5]])),
+    "pad_rgb": (((1, 112, 112, 3),), lambda tf, x: tf.pad(x, [[0, 0], [0, 0], [0, 0], [0, 1]])),
     "pad_mirror": ((IMAGE,), lambda tf, x: tf.pad(x, [[0, 0], [2, 2], [2, 2], [0, 0]], "REFLECT")),
     "concat": ((IMAGE, IMAGE), lambda tf, x, y: tf.concat([x, y], -1)),
     "concat_3": ((IMAGE, (1, 56, 56, 3)), lambda tf, x, y: tf.concat([x, y], -1)),
@@ -244,9 +255,14 @@ TFLITE: dict[str, Layer] = {
     "tile": ((IMAGE,), lambda tf, x: tf.tile(x, [1, 1, 1, 2])),
     "transpose_to_nchw": ((IMAGE,), lambda tf, x: tf.transpose(x, [0, 3, 1, 2])),
     "transpose_heads": (((1, 128, 8, 32),), lambda tf, x: tf.transpose(x, [0, 2, 1, 3])),
+    "transpose_from_rgb": (((1, 112, 112, 3),), lambda tf, x: tf.transpose(x, [0, 3, 1, 2])),
+    "transpose_16": (((1, 56, 56, 16),), lambda tf, x: tf.transpose(x, [0, 3, 1, 2])),
+    "transpose_64": (((1, 56, 56, 64),), lambda tf, x: tf.transpose(x, [0, 3, 1, 2])),
     "transpose_rgb": (((1, 3, 112, 112),), lambda tf, x: tf.transpose(x, [0, 2, 3, 1])),
     "space_to_depth": ((IMAGE,), lambda tf, x: tf.nn.space_to_depth(x, 2)),
     "depth_to_space": ((IMAGE,), lambda tf, x: tf.nn.depth_to_space(x, 2)),
+    "space_to_depth_4": ((IMAGE,), lambda tf, x: tf.nn.space_to_depth(x, 4)),
+    "depth_to_space_4": ((IMAGE,), lambda tf, x: tf.nn.depth_to_space(x, 4)),
     "gather": ((TOKENS,), lambda tf, x: tf.gather(x, np.arange(0, 128, 3, dtype=np.int32), axis=1)),
     "gather_last": ((TOKENS,), lambda tf, x: tf.gather(x, np.arange(0, 256, 3, dtype=np.int32), axis=2)),
     "cumsum": ((TOKENS,), lambda tf, x: tf.cumsum(x, 1)),
@@ -302,6 +318,13 @@ def onnx_norm(network: Any, x: str) -> str:
     return result
 
 
+def onnx_instance_norm(network: Any, x: str) -> str:
+    """A normalisation of each channel."""
+    ones, zeros = (network.const(np.full(32, one, np.float32)) for one in (1, 0))
+    result: str = network.op("InstanceNormalization", x, ones, zeros)
+    return result
+
+
 def plain(name: str, **attributes: Any) -> Any:
     """An operator of its operands alone."""
     return lambda network, *operands: network.op(name, *operands, **attributes)
@@ -331,6 +354,9 @@ ONNX: dict[str, Layer] = {
     "matmul": (((4, 64, 64), (4, 64, 64)), plain("MatMul")),
     "gemm_turned": (((64, 256), (128, 256)), plain("Gemm", transB=1)),
     "layer_norm": ((TOKENS,), onnx_norm),
+    "instance_norm": ((CHANNELS_FIRST,), onnx_instance_norm),
+    "arg_max": ((CHANNELS_FIRST,), plain("ArgMax", axis=1)),
+    "pixel_shuffle": ((CHANNELS_FIRST,), plain("DepthToSpace", blocksize=2, mode="CRD")),
     "softmax": ((TOKENS,), plain("Softmax", axis=-1)),
     "softmax_middle": ((TOKENS,), plain("Softmax", axis=1)),
     "gelu": ((TOKENS,), plain("Gelu")),
