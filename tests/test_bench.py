@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,6 +14,7 @@ from bench import CASES
 from benching import keras_models, larger
 from benching.causes import CAUSES
 from benching.client import Timing, Unavailable, Worker, by_turns
+from benching.distance import distance_text, round_trip
 from benching.graphs import ELEMENTS, GRAPHS, conv_chain
 from benching.mlir import module_text
 from benching.npu import Peer, known
@@ -44,6 +46,22 @@ def test_a_ratio_is_the_median_over_the_rounds_so_that_a_disturbed_round_does_no
 )
 def test_durations_have_the_unit_that_suits_them(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "sched_setaffinity"), reason="this system does not let threads choose cores"
+)
+def test_the_way_to_another_core_is_measured_and_threads_keep_their_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cores = os.sched_getaffinity(0)
+    found = round_trip()
+    assert os.sched_getaffinity(0) == cores
+    assert found is None if len(cores) < 2 else found is not None and found > 0
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    assert round_trip() is None
+    assert distance_text(None, None) == "one core"
+    assert distance_text(6e-8, 4.06e-7) == "60 ns before the run, 406 ns after it"
 
 
 def test_short_calls_are_timed_in_batches() -> None:

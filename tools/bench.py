@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benching.client import ROOT
+from benching.distance import distance_text, round_trip
 from benching.elementwise import FUNCTIONS
 from benching.exploring import EXPLORING
 from benching.first import PROCESSES
@@ -42,14 +43,14 @@ def main() -> int:
         print(*(case.name for case in cases), sep="\n")
         return 0
     plan = Plan(options.rounds, options.seconds, options.cpu, options.busy)
-    start = time.monotonic()
+    start, before = time.monotonic(), round_trip()
     rows: list[Row] = []
     print(heading())
     for case in cases:
         for row in measured(case, plan):
             rows.append(row)
             print(row_text(row), flush=True)
-    about = machine()
+    about = machine() | {"to another core and back": distance_text(before, round_trip())}
     write_json(options.json, rows, about)
     if options.page:
         write_page(ROOT / "docs/benchmarks.md", rows, about, command(), plan)
