@@ -35,7 +35,7 @@ def cycles_of(array: Any, positions: int) -> int:
             for x in range(wide):
                 cells = array[first : first + CELLS, y, x]
                 steps += max(ceil(np.count_nonzero(cell) / LANES) for cell in cells)
-    return min(filters, CELLS) + steps * positions
+    return int(min(filters, CELLS) + steps * positions)
 
 
 @pytest.mark.parametrize("shape", [(48, 3, 64), (20, 1, 100), (16, 1, 256)], ids=str)
