@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from validating import cores, ethos, live, plots, silicon, systolic, vela
+from validating import cores, ethos, live, plots, silicon, speedups, systolic, vela
 from validating.facts import ROOT
 from validating.figures import Figure, Table, closing
 from validating.page import row, section, write_page, write_trust
@@ -105,6 +105,11 @@ def traffic_part(options: argparse.Namespace) -> list[Table]:
     return [ethos.traffic()]
 
 
+def speedup_part(options: argparse.Namespace) -> list[Table]:
+    """Several cores against one."""
+    return [] if options.quick else speedups.tables()
+
+
 def by_peer(
     peer: Callable[[], Path], tables: Callable[[], Iterable[Table]], options: argparse.Namespace
 ) -> list[Table]:
@@ -139,6 +144,7 @@ PARTS: dict[str, Part] = {
     "networks": network_part,
     "live": partial(by_peer, vela.command, live.tables),
     "cores": partial(by_peer, cores.python, cores.tables),
+    "speedups": speedup_part,
     "traffic": traffic_part,
     "silicon": silicon_part,
     "vela": partial(by_peer, vela.command, ethos.reproduced),

@@ -9,6 +9,7 @@ import pytest
 import validate
 from validating import facts, page
 from validating.figures import Explanation, Figure, Table, closing
+from validating.speedups import least_cycles
 from validating.systolic import TOTALS, formula
 
 TOOLS = Path(__file__).parents[2] / "tools"
@@ -21,6 +22,8 @@ def test_a_figure_knows_whether_it_keeps_its_bound() -> None:
     assert Figure("a", 111, 100, bound=0.1).met is False
     assert Figure("a", 99, 100, relation="at most").met
     assert Figure("a", 99, 100, relation="exact").met is False
+    assert Figure("a", 99, 100, relation="at least").met is False
+    assert Figure("a", 101, 100, relation="at least").met
     assert Figure("a", 1, 100).met is None
     assert Figure("a", None, 100, bound=0.1).mark == "not predicted"
 
@@ -109,3 +112,11 @@ def test_the_operators_of_two_accelerators_are_as_the_page_says() -> None:
     assert table.figures
     for figure in table.figures:
         assert page.row(figure) in text, f"{figure.case}: `make validate` writes the page again"
+
+
+def test_cores_wait_for_what_does_not_fit_ahead() -> None:
+    few, many = (10.0, 10), (10.0, 90)
+    assert least_cycles([few, many], 0, 1.0) == 100
+    assert least_cycles([few, many], 50, 1.0) == 50
+    assert least_cycles([few, many], 500, 1.0) == 20
+    assert least_cycles([many, few, few], 0, 1.0) == 110

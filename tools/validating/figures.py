@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Relation = Literal["exact", "within", "at most"]
+Relation = Literal["exact", "within", "at most", "at least"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +48,15 @@ class Figure:
                 return self.predicted == self.reference
             case "at most":
                 return self.predicted <= self.reference
+            case "at least":
+                return self.predicted >= self.reference
             case _:
                 return None if self.bound is None else abs(self.ratio - 1) <= self.bound
 
     @property
     def off(self) -> float | None:
         """How far it is off, of the reference; None where nothing could be predicted, or a limit is asked."""
-        return None if self.ratio is None or self.relation == "at most" else abs(self.ratio - 1)
+        return None if self.ratio is None or self.relation.startswith("at ") else abs(self.ratio - 1)
 
     @property
     def mark(self) -> str:

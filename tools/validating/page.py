@@ -160,6 +160,8 @@ def bound(figure: Figure) -> str:
             return "="
         case "at most":
             return "≤"
+        case "at least":
+            return "≥"
         case _:
             return "" if figure.bound is None else f"±{figure.bound:.0%}"
 
