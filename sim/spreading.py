@@ -4,13 +4,14 @@ By rows every core loads all weights, and takes a few rows from its neighbours; 
 own weights, and takes what all others have made. So early layers like the one, late ones the other: `best`
 follows the network in both ways, shares every group in the way in which it took less, or changes the way but
 once, since cores take more from each other where it changes; and takes what ends first: one of these, or
-everything on one core.
+everything on one core. With several channels, what is near the best is planned for one, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate, permutations
+from typing import NamedTuple
 
 from sim.events.cores import follow
 from sim.events.simulate import simulate
@@ -20,7 +21,7 @@ from sim.planning import estimator
 from sim.report.report import Report
 from tiling.cores import Way
 from tiling.nest import Nest
-from tiling.plan import Infeasible, plan
+from tiling.plan import DOUBT, Infeasible, plan
 from tiling.program import Operand
 from tiling.spread import SpreadProgram, plan_cores
 from tiling.target import Target
@@ -61,6 +62,14 @@ def members_of(nest: Nest) -> tuple[str, ...]:
 WAYS: tuple[Way, ...] = ("rows", "channels")
 
 
+class _Found(NamedTuple):
+    """A program that has been followed."""
+
+    cycles: int
+    ways: tuple[Way, ...]
+    program: SpreadProgram
+
+
 class _Spreader:
     """A network and a machine, and the ways that have been followed."""
 
@@ -68,37 +77,53 @@ class _Spreader:
         self, nests: Sequence[Nest], operands: Mapping[str, Operand], machine: Machine, target: Target
     ) -> None:
         self.nests, self.operands, self.machine, self.target = nests, operands, machine, target
-        self.found: list[tuple[int, SpreadProgram]] = []
+        self.found: list[_Found] = []
 
-    def planned(self, ways: Sequence[Way]) -> SpreadProgram | Infeasible:
-        """The program in which groups are shared in these ways, each core with its share of the bandwidth."""
+    def planned(self, ways: Sequence[Way], channels: int | None = None) -> SpreadProgram | Infeasible:
+        """The program in which groups are shared in these ways, each core with its share of the bandwidth.
+
+        Tiles and buffers may be those that suit fewer `channels`.
+        """
         machine, core = self.machine, self.machine.core
         rate = core.offchip.bandwidth_bytes_per_second
         alone = all(way == ways[0] and isinstance(way, int) for way in ways)
         if rate is not None and not alone:
             core = core.replace({"offchip.bandwidth_bytes_per_second": rate / machine.cores})
+        if channels is not None:
+            core = core.replace({"dma.channels": channels})
         return plan_cores(self.nests, self.operands, self.target, machine.cores, ways, estimator(core))
 
     def best(self) -> SpreadProgram | Infeasible:
         """The fastest of some."""
         times = []
         for way in WAYS:
-            made = self._followed([way] * len(self.nests))
+            made = self._followed((way,) * len(self.nests))
             if isinstance(made, Infeasible):
                 return made
             times.append(made)
         for ways in dict.fromkeys((_each(times), changing_once(times))):
             self._followed(ways)
-        self._followed([0] * len(self.nests))
-        return min(self.found, key=lambda one: one[0])[1]
+        self._followed((0,) * len(self.nests))
+        if self.machine.dma.channels > 1:
+            self._follow_with_one_channel()
+        return min(self.found, key=lambda one: one.cycles).program
 
-    def _followed(self, ways: Sequence[Way]) -> list[int] | Infeasible:
+    def _follow_with_one_channel(self) -> None:
+        """Follow what is near the best once more, planned as if channels were scarce.
+
+        An estimate sees no other cores: what keeps two channels busy may make all wait for the memory.
+        """
+        least = min(one.cycles for one in self.found)
+        for ways in dict.fromkeys(one.ways for one in self.found if one.cycles <= DOUBT * least):
+            self._followed(ways, channels=1)
+
+    def _followed(self, ways: tuple[Way, ...], channels: int | None = None) -> list[int] | Infeasible:
         """How long each group takes in these ways, on the core where it takes longest."""
-        program = self.planned(ways)
+        program = self.planned(ways, channels)
         if isinstance(program, Infeasible):
             return program
         reports = follow(program, self.machine, {})
-        self.found.append((max(report.cycles for report in reports), program))
+        self.found.append(_Found(max(report.cycles for report in reports), ways, program))
         times = [alone_times(report, self.nests) for report in reports]
         return [max(taken) for taken in zip(*times, strict=True)]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from holding import drawing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from validating.networks import resnet50
@@ -216,6 +217,12 @@ def test_two_cores_do_resnet50_at_least_1_7_times_as_fast_where_the_bandwidth_al
     assert report.bounds["bandwidth"] > 2
     assert report.speedup is not None
     assert 1.7 <= report.speedup <= 2
+
+
+def test_a_second_channel_takes_no_longer_where_cores_wait_for_one_memory() -> None:
+    _, graph = drawing.layer(81036)
+    one = tj.machine("simba-4").replace({"scratchpad.bytes": 4096, "dma.channels": 1})
+    assert tj.simulate(graph, one.replace({"dma.channels": 2})).cycles <= tj.simulate(graph, one).cycles
 
 
 def test_the_command_line_takes_cores_and_how_they_share(capsys: pytest.CaptureFixture[str]) -> None:
