@@ -182,6 +182,25 @@ def test_buffers_are_charged_only_where_maps_live_in_dram(name: str, copies: int
     assert (charges.charge(graph, machine, plan, report) > 0) == charged
 
 
+@pytest.mark.parametrize(("filters", "spared"), [(24, False), (16, True)])
+def test_what_slices_of_weights_read_anew_is_counted_once(filters: int, spared: bool) -> None:
+    """Of a first convolution, which waits for the image; a slice has so many filters."""
+    machine = tj.machine("ethos-u85-256/sys-dram-mid/dedicated-sram-384kb")
+    weights, bias = np.ones((24, 3, 3, 3), np.int8), np.zeros(24, np.int32)
+
+    def network(x: tj.Tensor) -> tj.Tensor:
+        sums = ops.conv2d(x, weights, bias, pad=(0, 1, 0, 1), stride=(2, 2))
+        return ops.rescale(sums, multiplier=1 << 30, shift=36, dtype=INT8)
+
+    graph = tj.trace(network, tj.Value("x", INT8, (1, 36, 36, 3)))
+    boxes = {"weights": 1, "constants": 0, "values": 0, "results": 0}
+    plan = tj.plan(
+        graph, machine, mapping={"**": {"boxes": boxes, "tile": {"oc": filters, "oy": 18, "ox": 18}}}
+    )
+    report = tj.simulate(graph, machine, plan=plan)
+    assert (charges.charge(graph, machine, plan, report) < 0) == spared
+
+
 @pytest.mark.parametrize(("channels", "block", "cycles"), [(40, 32, 30_576), (32, 32, 1_568)])
 def test_repeated_constants_are_counted_for_each_result(channels: int, block: int, cycles: int) -> None:
     """The figures of a U55-128: 37,632 of 7,056 cycles, and 6,272 of 4,704, for 14 × 14 positions."""

@@ -1,11 +1,12 @@
 """What Vela counts beyond what the hardware does: its estimate, and no part of ours.
 
-Worked out from our model, not from Vela's figures. The first three are about dedicated modes, in which maps
+Worked out from our model, not from Vela's figures. The first four are about dedicated modes, in which maps
 live in DRAM by default, but for those that a schedule has put in the SRAM.
 
 * Buffers of weights. Of an operator whose weights are copied to the SRAM, Vela 5.2.0 counts what its last
   slice would take with maps in DRAM, and the copy, less what hides that: the operator in front with its maps
   in DRAM. Only what that is beyond our cycles, waits for the copy among them, is charged.
+* Slices of weights. Each of them reads the map anew, which Vela counts once: less than the hardware takes.
 * Tables are taken to be hidden like these copies.
 * Chains (U85). What an operator passes on to another one is in no memory, but Vela counts the time to write
   its last block to DRAM.
@@ -34,6 +35,7 @@ from sim.cost.work import Work
 from sim.events.model import Rates, SectionModel
 from sim.machine.arrays import Block
 from tiling.expr import BYTES
+from tiling.target import Home
 from tosajit.npu.simulate import Network
 from validating.copies import copied, tensors_of
 from validating.schedules import Operation
@@ -79,8 +81,9 @@ def charge(
         if number in taken and machine.memory.activations != "scratchpad":
             # A copy goes on while the operator in front takes longer.
             spared = min(added, taken[number].cycles.get("weights", 0))
-            added = section.cycles(taken[number].total - spared, hidden)
-            total += added - spared
+            again = section.again
+            added = section.cycles(taken[number].total - spared - again, hidden)
+            total += added - spared - again
         hidden = section.hides
     return total
 
@@ -120,6 +123,27 @@ class Charged:
     def weights(self) -> list[int]:
         """Accesses of weights that are copied."""
         return [n for n, kind in enumerate(self.model.kinds) if kind == "weights" and self.copied[n]]
+
+    @property
+    def again(self) -> int:
+        """Cycles in which slices of the weights wait for what the first of them has read already."""
+        loops = self.model.section.loops
+        if not self.weights or len(loops) != 1:
+            return 0
+        (loop,) = loops
+        full = list(self.nest.extents)
+        full[loop.axis] = loop.step
+        slices = (loop.count - 1) * self._waits(tuple(full)) + self._waits(self._last)
+        return max(0, slices - self._waits(self.nest.extents))
+
+    def _waits(self, extents: tuple[int, ...]) -> int:
+        """Cycles in which a tile that has the memories to itself waits for them."""
+        model, work = self.model, self._work(self.sites, extents)
+        sizes: dict[Home, list[tuple[int, int]]] = {}
+        for number, size in enumerate(work.traffic[: model.accesses]):
+            if size:
+                sizes.setdefault(model.place(number), []).append((model.taken(number, size), number))
+        return model.rates.alone(work, sizes, model.streams)[0] - work.cycles
 
     def cycles(self, taken: int, hidden: int) -> int:
         """The charge on what took so long, if so much of a copy is hidden."""

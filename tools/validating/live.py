@@ -29,7 +29,8 @@ it, our programs mostly write or read it in place; our model times them (`tools/
 Charges (`tools/validating/charges.py`), which are Vela's estimate and no fact of the hardware, worked out
 from our model and not from Vela's figures. In dedicated modes it counts an operator whose weights have a
 buffer, and the waits for weights and tables, as if maps were in the DRAM where they live by default, and
-the last block of a result that only goes on in a chain (U85) as if it were written there. On the U55 and
+the last block of a result that only goes on in a chain (U85) as if it were written there; and a map that
+each slice of the weights reads anew, once, which is less than the hardware takes. On the U55 and
 U65 it counts constants that are repeated and stay in flash or DRAM as if they were read anew for each
 result. Asked, as a median: 5 %."""
 HELD_OUT_TEXT = """The same for networks that nothing was changed for (`tools/held_out_networks.tar.xz`):
