@@ -145,7 +145,9 @@ class _Panel:
         """Add groups of taps side by side to the sums of pixels."""
         v, product, step = self.v, self.product, self.v.isa.register_bytes
         column, count = self.pixel_bytes // side.step, (len(totals) - 1) * side.step + side.taps
-        starts = [self.source + (first * side.step + number) * column for number in range(count)]
+        starts = [self.source + first * side.step * column]
+        while len(starts) < count:
+            starts.append(starts[-1] + column)
 
         def taps(position: Value, before: Sequence[Value]) -> Sequence[Value]:
             offset = v.loaded(self.offsets + position * (8 * side.taps))
@@ -329,10 +331,11 @@ def depthwise_rescale_i8(v: Vectors, address: Value) -> None:
         target, loaded = out + index * v.isa.lanes, Panel.at(v, parameters, index, rescaling)
 
         def finish(pixels: Sequence[Value], totals: Sequence[Register]) -> None:
+            where = target + pixels[0] * out_pixel
             for first in range(0, len(totals), together):
-                values = narrowed(v, totals[first : first + together], loaded, rescaling)
-                for pixel, value in zip(pixels[first : first + together], values, strict=True):
-                    put(v, value, target + pixel * out_pixel, mask)
+                for value in narrowed(v, totals[first : first + together], loaded, rescaling):
+                    put(v, value, where, mask)
+                    where = where + out_pixel
 
         start = product.start(v, initial + index * step)
         _Panel.of(v, product, job, index, start).row(count, finish, again=True)
