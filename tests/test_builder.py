@@ -11,7 +11,8 @@ import tosajit as tj
 from tosajit import ops
 from tosajit.dtypes import FP32, INT4, INT8, INT32
 from tosajit.graph import Graph
-from tosajit.operators import ABS, ADD, IDENTITY
+from tosajit.graph.binding import infer_outputs
+from tosajit.operators import ABS, ADD, IDENTITY, RESHAPE
 from tosajit.runtime.executable import Executable
 from tosajit.tracing import eager
 from tosajit.tracing.builder import GraphBuilder
@@ -35,6 +36,24 @@ def test_results_are_named_after_operators() -> None:
     assert builder.add(ABS(), [x], name="mine") == "mine"
     with pytest.raises(ValueError, match="mine is declared twice"):
         builder.add(ABS(), [x], name="mine")
+
+
+def test_what_is_alike_but_for_names_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        asked.append(arguments)
+        return infer_outputs(*arguments, **options)
+
+    monkeypatch.setattr("tosajit.tracing.builder.infer_outputs", counted)
+    builder, x = started()
+    y, z = builder.input("y", FP32, (2,)), builder.input("z", FP32, (3,))
+    for one in (x, y, z, x):
+        builder.add(ABS(), [one])
+    assert len(asked) == 2
+    shapes = [builder.shape(extents) for extents in ((2, 1), (1, 2), (2, 1))]
+    made = [builder.value(builder.add(RESHAPE(), [y, shape])).shape for shape in shapes]
+    assert made == [(2, 1), (1, 2), (2, 1)]
 
 
 def test_results_are_named_after_where_they_are() -> None:

@@ -74,6 +74,26 @@ def test_nodes_may_come_in_any_order() -> None:
     assert texts(graph_of([identity("b", "c"), identity("a", "b")], int8(*"abc"), "a", "c")) == []
 
 
+def test_every_illegal_node_is_named_among_others_like_it() -> None:
+    zeros = [Value(f"zp{number}", INT32, (1,), np.array([number], np.int32)) for number in range(2)]
+    consts = [
+        *zeros,
+        Value("multiplier", INT32, (1,), np.array([1 << 30], np.int32)),
+        Value("shift", INT8, (1,), np.array([30], np.int8)),
+        Value("out_zp", INT8, (1,), np.zeros(1, np.int8)),
+    ]
+    nodes = [Node(CONST(), (), (value.name,)) for value in consts]
+    operator = RESCALE(scale32=True)
+    for number, (shape, zp) in enumerate([("x", 0), ("x", 1), ("x", 0), ("x", 1), ("y", 0)]):
+        inputs = shape, "multiplier", "shift", f"zp{zp}", "out_zp"
+        nodes.append(Node(operator, inputs, (f"r{number}",)))
+    tensors = [Value("x", INT32, (2,)), Value("y", INT32, (3,))]
+    results = [Value(f"r{number}", INT8, (2,)) for number in range(5)]
+    outputs = [value.name for value in results]
+    found = validate(graph_of(nodes, [*consts, *tensors, *results], ["x", "y"], outputs))
+    assert [fault.node for fault in found] == ["r1", "r3", "r4"]
+
+
 def test_a_cycle_is_named() -> None:
     nodes = [identity("b", "c"), identity("c", "b")]
     (text,) = texts(graph_of(nodes, int8(*"bc"), "", "c"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterator, Mapping
 from enum import IntEnum
 from math import prod
 
@@ -11,7 +11,7 @@ from tosajit.arrays import Array
 from tosajit.checks.variables import variable_faults
 from tosajit.errors import GraphError, RuleKind, Violation
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.graph.binding import Binder, Use, constants_of, is_well_formed
+from tosajit.graph.binding import Binder, Use, constants_of, is_well_formed, likeness
 from tosajit.graph.given import as_graph
 from tosajit.graph.operator import Operator, shown
 from tosajit.graph.order import cycle
@@ -142,8 +142,13 @@ def _block(block: Block, scope: Scope) -> list[Violation]:
     faults += _interface(block, producers, scope)
     faults += _tensors(block, producers, scope)
     constants = constants_of(block)
+    legal: set[Hashable] = set()
     for node in block.nodes:
-        faults += _node(node, block, constants, producers, scope)
+        kind = _kind(node, block, constants, producers)
+        found = [] if kind in legal else _node(node, block, constants, producers, scope)
+        if kind is not None and not found:
+            legal.add(kind)
+        faults += found
     names = cycle(block.nodes, producers)
     if names:
         text = f"needs its own result: {' → '.join(names)}"
@@ -195,6 +200,21 @@ def _data(value: Value, scope: Scope) -> Iterator[Violation]:
         if low < -half or high >= half:
             text = f"its data are from {low} to {high}, which {dtype} cannot hold"
             yield scope.fault("structure", value.name, "data_range", text, "1.9")
+
+
+def _kind(
+    node: Node, block: Block, constants: Mapping[str, Array], producers: Mapping[str, Node | None]
+) -> Hashable | None:
+    """What checks of a node can see but for names; None if it uses what is not there."""
+    values = block.values
+    if not all(name in producers for name in node.inputs):
+        return None
+    if not all(name in values for name in (*node.inputs, *node.outputs)):
+        return None
+    made = [producers[name] for name in node.inputs]
+    holds = tuple([one is not None and one.operator.holds_data for one in made])
+    inputs, outputs = ([values[name] for name in names] for names in (node.inputs, node.outputs))
+    return likeness(node.operator, inputs, constants, outputs), holds
 
 
 def _node(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache
 from typing import Any
@@ -82,6 +82,33 @@ def use_of(node: Node, block: Block, constants: Mapping[str, Array] | None = Non
     """The use of an operator by a node of a legal block."""
     known = constants_of(block) if constants is None else constants
     return Binder(node, block.values, known).bind()
+
+
+def likeness(
+    operator: Operator, inputs: Sequence[Value], constants: Mapping[str, Array], outputs: Sequence[Value] = ()
+) -> Hashable:
+    """All that an operator's declaration can see of a node: equal for those that differ in names alone.
+
+    Constants are told apart by where they are, so it is of use as long as these exist.
+    """
+    looks_at = looked_at(type(operator))  # type: ignore[arg-type]
+    data = [
+        id(constants.get(one.name)) if looks else None for one, looks in zip(inputs, looks_at, strict=False)
+    ]
+    bound = [(one.dtype.name, one.shape, one.variable_name) for one in (*inputs, *outputs)]
+    return operator, tuple(data), len(inputs), tuple(bound)
+
+
+@cache
+def looked_at(operator: type[Operator]) -> tuple[bool, ...]:
+    """Whether rules or shapes depend on the elements of each operand that is read; of lists they never do."""
+    asked = {name for rule in operator.rules for name in rule.parameters}
+    for hook in ("infer", "results"):
+        function = getattr(operator, hook, None)
+        asked.update(parameters_of(function) if function is not None else ())
+    for operand in operator.operands_written:
+        asked.update((operand.shape, *(operand.dims or ())))  # type: ignore[arg-type]
+    return tuple(one.name in asked and not one.is_list for one in operator.operands_read)
 
 
 class Binder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from math import inf
@@ -14,7 +14,7 @@ from tiling.records import dataclass, replace
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE, DType, dtype_of
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.graph.binding import infer_outputs
+from tosajit.graph.binding import infer_outputs, likeness
 from tosajit.graph.operator import Operator
 from tosajit.operators import CONST, CONST_SHAPE, VARIABLE, VARIABLE_READ, VARIABLE_WRITE
 
@@ -47,6 +47,7 @@ class GraphBuilder:
         self._inputs: list[str] = []
         self._outputs: list[str] = []
         self._constants: dict[str, Array] = {}
+        self._inferred: dict[Hashable, tuple[tuple[DType, Shape], ...]] = {}
         self._regions: dict[str, GraphBuilder] = {name: self}
         self.budget = Budget()
         self._numbers: dict[str, int] = {}
@@ -210,9 +211,7 @@ class GraphBuilder:
         names: Sequence[str],
     ) -> tuple[str, ...]:
         if outputs is None:
-            values = [self._values[name] for name in inputs]
-            graph = self.build() if hasattr(operator, "results") else None
-            outputs = infer_outputs(operator, values, self._constants, dtype=dtype, graph=graph)
+            outputs = self._infer(operator, inputs, dtype)
         if names and len(names) != len(outputs):
             raise ValueError(
                 f"{len(names)} names are given, but {operator.opcode} has {len(outputs)} outputs"
@@ -223,6 +222,19 @@ class GraphBuilder:
             written.append(self._declare(name, *output))
         self._append(Node(operator, tuple(inputs), tuple(written), self._location))
         return tuple(written)
+
+    def _infer(
+        self, operator: Operator, inputs: Sequence[str], dtype: DType | None
+    ) -> tuple[tuple[DType, Shape], ...]:
+        """Types and shapes of the outputs; of operands that are alike they are worked out once."""
+        values, known = [self._values[name] for name in inputs], self._constants
+        if hasattr(operator, "results"):  # of regions, which are still being built
+            return infer_outputs(operator, values, known, dtype=dtype, graph=self.build())
+        key = likeness(operator, values, known), dtype
+        found = self._inferred.get(key)
+        if found is None:
+            found = self._inferred[key] = infer_outputs(operator, values, known, dtype=dtype)
+        return found
 
     def _constant(self, operator: Operator, name: str, dtype: DType, data: Array) -> str:
         declared = self._declare(name or self._next("const"), dtype, data.shape, data)
