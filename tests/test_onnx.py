@@ -290,6 +290,18 @@ def test_a_branch_is_chosen_when_a_model_is_read_or_when_it_runs(is_known: bool,
     np.testing.assert_array_equal(run(data, *arrays), 2 - X if truth else np.abs(X - 2))
 
 
+def test_a_branch_without_a_form_is_no_matter_where_the_other_is_always_taken() -> None:
+    node = RawNode("If", ["c"], ["y"], {"then_branch": branch("Neg"), "else_branch": branch("Det")}, "choice")
+    given = [RawValue("x", (2, 3)), RawValue("c", (), Type.BOOL)]
+    data = model(RawGraph([node], given, [RawValue("y", None)]))
+    with pytest.raises(
+        tj.ModelError, match=r"choice .If.: a branch has no form.*c, which chooses.*constants="
+    ):
+        tj.load(data)
+    graph = tj.load(data, constants={"c": np.array(True)})
+    np.testing.assert_array_equal(tj.compile(graph)(X), -X)
+
+
 def counting(collects: bool) -> RawGraph:
     nodes = [RawNode("Add", ["s", "x"], ["t"]), RawNode("Identity", ["on"], ["again"])]
     nodes += [RawNode("Identity", ["t"], ["seen"])] * collects

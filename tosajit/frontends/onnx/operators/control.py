@@ -13,6 +13,7 @@ from tosajit.frontends.common.layout import joined, part, reshaped
 from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
+from tosajit.frontends.frame.walk import Unlowered
 from tosajit.frontends.onnx.node import Node, Operand
 from tosajit.frontends.onnx.operators import operator
 from tosajit.frontends.onnx.records import Graph
@@ -37,7 +38,13 @@ def if_(node: Node, options: IfAttributes) -> tuple[Operand, ...]:
     given: list[Sequence[Operand]] = []
 
     def branch(graph: Graph) -> tuple[Tensor, ...]:
-        given.append(node.graphs.inside(graph, ()))
+        try:
+            given.append(node.graphs.inside(graph, ()))
+        except Unlowered:
+            raise Refused(
+                f"a branch has no form in TOSA, and {condition.name}, which chooses, is not known before a run",
+                "if it is always the other branch, give the input that says so by constants={…}",
+            ) from None
         return tuple(one.tensor for one in given[-1])
 
     truth, (first, second) = reshaped(condition.tensor, ()), (options.then_branch, options.else_branch)
