@@ -42,7 +42,7 @@ def if_(node: Node, options: IfAttributes) -> tuple[Operand, ...]:
             given.append(node.graphs.inside(graph, ()))
         except Unlowered:
             raise Refused(
-                f"a branch has no form in TOSA, and {condition.name}, which chooses, is not known before a run",
+                f"a branch has no form in TOSA, and {condition.name}, which chooses, is known by a run alone",
                 "if it is always the other branch, give the input that says so by constants={…}",
             ) from None
         return tuple(one.tensor for one in given[-1])
