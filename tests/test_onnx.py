@@ -275,6 +275,13 @@ def test_a_function_that_calls_itself_is_refused() -> None:
         tj.load(model(graph, functions=[function]))
 
 
+def test_an_output_that_is_known_keeps_its_name() -> None:
+    held = {"a": np.ones(2, np.float32), "b": np.ones(2, np.float32)}
+    graph = tj.load(model(RawGraph([RawNode("Add", ["a", "b"], ["y"])], [], [RawValue("y", (2,))], held)))
+    assert [one.name for one in graph.outputs] == ["y"]
+    np.testing.assert_array_equal(tj.compile(graph)(), [2, 2])
+
+
 def branch(op: str) -> RawGraph:
     return RawGraph([RawNode(op, ["x"], ["z"])], [], [RawValue("z", None)])
 

@@ -187,6 +187,8 @@ class Walk:
         """Make a result an output of the graph."""
         with self.lowering.refusals.collecting(name, "output"):
             found = self.operand(name)
+            if found.is_constant and found.name == name:  # the output is called so, not the constant
+                found = replace(found, name=f"{name}/known")
             if isinstance(found.value, Bounded):
                 ends.give(found.value.whole, name, found.type.label, found.value.inside)
                 return

@@ -108,6 +108,8 @@ class Walk:
     def give(self, place: int, name: str, ends: Ends) -> None:
         """Make a tensor an output of the graph."""
         found = self.operand(place, "outputs")
+        if found.is_constant and found.name == name:  # the output is called so, not the constant
+            found = replace(found, name=f"{name}/known")
         with self.lowering.refusals.collecting(name, "output"):
             ends.give(found.tensor, name, found.type.label, INSIDE.get(found.type), found.stands_for)
 
