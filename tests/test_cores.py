@@ -62,7 +62,7 @@ def machines(draw: st.DrawFn) -> tj.Machine:
     )
 
 
-@settings(**{**SETTINGS, "max_examples": 150})
+@settings(**{**SETTINGS, "max_examples": 80})
 @given(graphs(), machines())
 def test_drawn_graphs_give_the_bits_of_the_oracle_on_all_cores(drawn: Drawn, machine: tj.Machine) -> None:
     def check(drawn: Drawn) -> None:
@@ -71,7 +71,7 @@ def test_drawn_graphs_give_the_bits_of_the_oracle_on_all_cores(drawn: Drawn, mac
     passes(check, drawn)
 
 
-@settings(**{**SETTINGS, "max_examples": 60})
+@settings(**{**SETTINGS, "max_examples": 40})
 @given(graphs(), machines())
 def test_programs_of_drawn_graphs_are_well_formed_and_take_time(drawn: Drawn, machine: tj.Machine) -> None:
     for step in Network.of(drawn.graph).steps:

@@ -24,7 +24,7 @@ from tosajit.dtypes import DTYPES
 from tosajit.operators import REDUCE_MAX, REDUCE_MIN, NanMode
 
 # The same graphs in every run, so that their kernels are in the cache; `make fuzz` has other seeds.
-SEEDS = [range(start, start + 20) for start in range(0, 200, 20)]
+SEEDS = [range(start, start + 20) for start in range(0, 100, 20)]
 
 
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)

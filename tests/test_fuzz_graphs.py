@@ -16,7 +16,7 @@ from tests.strategies import Drawn, graphs
 # The same graphs in every run, so that their kernels are in the cache; `make fuzz` has other seeds. Failing
 # graphs are reduced here: hypothesis would compile thousands of variants.
 SETTINGS: dict[str, Any] = {
-    "max_examples": 200,
+    "max_examples": 120,
     "derandomize": True,
     "deadline": None,
     "database": None,
