@@ -95,7 +95,10 @@ def chosen(names: str) -> Sequence[Case]:
 
 def command() -> str:
     """How this run was started."""
-    return "make bench" + (f" ARGS={shlex.quote(shlex.join(sys.argv[1:]))}" if len(sys.argv) > 1 else "")
+    given = [
+        one for place, one in enumerate(sys.argv) if place and "--json" not in sys.argv[place - 1 : place + 1]
+    ]
+    return "make bench" + (f" ARGS={shlex.quote(shlex.join(given))}" if given else "")
 
 
 if __name__ == "__main__":
