@@ -64,6 +64,14 @@ def test_spectra_of_frames(length: int, step: int) -> None:
     np.testing.assert_allclose(found[0, ..., 0] + 1j * found[0, ..., 1], np.fft.rfft(frames), atol=1e-4)
 
 
+def test_spectra_are_in_proportion_to_their_file() -> None:
+    lengths = {f"length{place}": np.array(1024 - place) for place in range(100)}
+    nodes = [RawNode("DFT", ["x", name], [f"y{place}"], {}) for place, name in enumerate(lengths)]
+    outputs = [RawValue(node.outputs[0], None) for node in nodes]
+    with pytest.raises(tj.FileError, match=r"in proportion to its file: its constants"):
+        tj.load(model(RawGraph(nodes, [RawValue("x", (1, 8, 1))], outputs, lengths), 28))
+
+
 def bordered(x: Array, row: int, column: int, outside: str) -> Any:
     height, width = x.shape
     if outside == "border":

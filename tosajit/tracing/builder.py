@@ -23,9 +23,16 @@ Shape = tuple[int, ...]
 
 @dataclass(slots=True)
 class Budget:
-    """How many more nodes a graph may have, with all its regions."""
+    """How many more nodes a graph may have, with all its regions, and bytes that few numbers ask for."""
 
     nodes: float = inf
+    bytes: float = inf
+
+    def make(self, bytes: int) -> None:
+        """Make constants of so many bytes which the source does not have."""
+        self.bytes -= bytes
+        if self.bytes < 0:
+            raise MemoryError("its constants take more bytes than they may")
 
 
 class GraphBuilder:

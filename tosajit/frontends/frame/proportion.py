@@ -17,6 +17,8 @@ _FREE_LOWERINGS, _REPEATED = 20_000, 16
 """How often operators may be lowered, and how often more on average: functions may call others many times."""
 _FREE_BYTES, _BYTES = 16 << 20, 8
 """How many bytes may be folded, and how many more for each byte of the file."""
+_FREE_MADE = 128 << 20
+"""How many bytes of matrices may be made that the file has no elements of."""
 _DEEPEST = 32
 
 
@@ -26,6 +28,7 @@ class Proportion:
     def __init__(self, trace: Trace, operators: int, size: int) -> None:
         more = min(size // _BYTES_OF_NODE, _MORE_NODES)
         trace.builder.budget.nodes = _FREE_NODES + _NODES * operators + more
+        trace.builder.budget.bytes = _FREE_MADE + _BYTES * size
         self._lowerings = _FREE_LOWERINGS + _REPEATED * operators
         self._bytes = _FREE_BYTES + _BYTES * size
 

@@ -47,10 +47,11 @@ def dft(node: Node, options: TransformAttributes) -> Tensor:
     if axis == value.ndim - 1:
         raise Refused("its dimension is that of real and imaginary parts")
     count = None if length is None else int(length.number)
-    return _transformed(value, axis, count, options.inverse, options.onesided)
+    return _transformed(node, axis, count, options.inverse, options.onesided)
 
 
-def _transformed(value: Tensor, axis: int, count: int | None, inverse: bool, onesided: bool) -> Tensor:
+def _transformed(node: Node, axis: int, count: int | None, inverse: bool, onesided: bool) -> Tensor:
+    value = node[0].tensor
     parts, extent = value.shape[-1], value.shape[axis]
     is_real = inverse and onesided
     count = count if count is not None else 2 * (extent - 1) if is_real else extent
@@ -58,6 +59,7 @@ def _transformed(value: Tensor, axis: int, count: int | None, inverse: bool, one
     if parts not in (_NUMBERS, _PAIRS) or not 1 <= count <= _MOST:
         raise Refused(f"it transforms {count} numbers of {parts} parts, but may 1 to {_MOST} of one or two")
     value = _fitted(value, axis, used)
+    _make(node, parts * used, count, is_real or onesided)
     matrix = _of_reals(used, count) if is_real else _matrix(count, inverse, onesided)
     matrix = matrix[:parts]
     results = matrix.shape[2]
@@ -69,6 +71,13 @@ def _transformed(value: Tensor, axis: int, count: int | None, inverse: bool, one
     found = reshaped(weighted(flat, weights), (*extents, results, matrix.shape[3]))
     order = [*rest, value.ndim - 1, axis]
     return transposed(found, [order.index(place) for place in range(value.ndim)])
+
+
+def _make(node: Node, rows: int, count: int, half: bool) -> None:
+    """Make room for a matrix: both parts of numbers, or as much in half of them."""
+    node.trace.builder.budget.make(
+        rows * count * np.dtype(node[0].tensor.dtype.storage).itemsize * (1 if half else 2)
+    )
 
 
 def _fitted(value: Tensor, axis: int, count: int) -> Tensor:
@@ -115,6 +124,7 @@ def stft(node: Node, options: FramesAttributes) -> Tensor:
     if value.ndim != 3 or not 1 <= count <= _MOST or step < 1 or frames < 1:
         raise Refused(f"its frames of {count} numbers, {step} apart, are none or longer than {_MOST}")
     batch, _, parts = value.shape
+    _make(node, parts * count, count, options.onesided)
     matrix = _matrix(count, False, options.onesided)[:parts]
     # A convolution: each part of each frequency is a channel, and its kernel a wave that the window weighs.
     kernels = matrix.transpose(3, 2, 1, 0).reshape(-1, 1, count, parts)

@@ -28,8 +28,6 @@ from tosajit.frontends.tflite.schema import Type
 from tosajit.tracing.tensor import Tensor
 
 _TYPES = "float32 float16 int8 uint8 int16 int32 int64 bool"
-
-
 _SHAPED = f"{_TYPES} complex64"
 
 
