@@ -10,6 +10,7 @@ from tosajit.checks.validation import late_operands
 from tosajit.compiler.options import Options
 from tosajit.graph import Block, Node
 from tosajit.graph.binding import use_of
+from tosajit.graph.operator import Operator
 from tosajit.graph.order import topological
 from tosajit.operators import CUSTOM
 
@@ -30,9 +31,19 @@ class Part:
     """Whether this is one node that the executor carries out."""
 
 
-def split(name: str, block: Block, constants: Mapping[str, Array], options: Options) -> Iterator[Part]:
-    """The parts of a block, in order, named after it."""
-    alone = {id(node) for node in block.nodes if _is_executed(node, block, constants, options)}
+def split(
+    name: str,
+    block: Block,
+    constants: Mapping[str, Array],
+    options: Options,
+    joined: tuple[type[Operator], ...] = (),
+) -> Iterator[Part]:
+    """The parts of a block, in order, named after it; operators of the `joined` types cut nothing."""
+    alone = {
+        id(node)
+        for node in block.nodes
+        if not isinstance(node.operator, joined) and _is_executed(node, block, constants, options)
+    }
     nodes = [node for node in block.nodes if not node.operator.holds_data]
     groups = _runs_of(topological(nodes), constants, alone)
     read_later: list[set[str]] = [set(block.outputs)]

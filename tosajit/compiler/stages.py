@@ -1,8 +1,8 @@
 """The pipeline: every stage by name, in order, each a function from a value to the next one.
 
-A graph is validated as a whole. Control flow, variables and CUSTOM operators then cut its blocks into parts
-(`parts.py`), and each part goes through all the other stages on its own: through `FRONT` whether it is to be
-timed or run, through `BACK` to be run.
+A graph is validated as a whole. Control flow and CUSTOM operators then cut its blocks into parts
+(`parts.py`; variables do where they are no operands of programs, `variables.py`), and each part goes through
+all the other stages on its own: through `FRONT` whether it is to be timed or run, through `BACK` to be run.
 """
 
 from __future__ import annotations

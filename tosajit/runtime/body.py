@@ -9,6 +9,7 @@ from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.context import Context
+from tosajit.runtime.stateful import Stateful
 from tosajit.runtime.steps import Frame, Step
 
 if TYPE_CHECKING:
@@ -96,6 +97,8 @@ class Body:
         first = steps[0] if len(steps) == 1 else None
         self.whole = first.runner if isinstance(first, Compute | Run) else None
         """What runs all of the block, if one step does."""
+        self.stateful = first if isinstance(first, Stateful) else None
+        """The step that is all of the block, if that is a program with variables."""
         elsewhere = {*inputs, *constants}
         self._shared = [n in elsewhere or n in outputs[:place] for place, n in enumerate(outputs)]
         """Whether an output's array is another's as well; steps themselves make new ones."""
@@ -115,5 +118,5 @@ class Body:
     @property
     def runners(self) -> list[Runner]:
         """The programs of this block, without those of nested regions; there are none to interpret."""
-        steps = [step for step in self.steps if isinstance(step, Compute | Run)]
+        steps = [step for step in self.steps if isinstance(step, Compute | Run | Stateful)]
         return [step.runner for step in steps if isinstance(step.runner, Runner)]

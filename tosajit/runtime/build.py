@@ -9,6 +9,7 @@ from tosajit.compiler.names import distinct
 from tosajit.compiler.options import Options
 from tosajit.compiler.parts import Part, split
 from tosajit.compiler.stages import BACK, FRONT, interpreter_of, through, until
+from tosajit.compiler.variables import State, joins, state_of
 from tosajit.graph import Block, Graph, Node
 from tosajit.graph.binding import constants_of, use_of
 from tosajit.kernels.runner import Runner
@@ -16,7 +17,10 @@ from tosajit.operators import COND_IF, CUSTOM, VARIABLE, VARIABLE_READ, VARIABLE
 from tosajit.runtime.body import Body, Branch, Compute, Loop, Run
 from tosajit.runtime.called import CheckLate, custom_call
 from tosajit.runtime.meanwhile import Meanwhile
+from tosajit.runtime.stateful import Access, Stateful
 from tosajit.runtime.steps import Declare, ReadVariable, Step, WriteVariable
+
+VARIABLES = (VARIABLE, VARIABLE_READ, VARIABLE_WRITE)
 
 
 def build(
@@ -61,10 +65,16 @@ class _Builder:
         return Body(self._name, block.inputs, block.outputs, self._constants, steps)
 
     def _steps(self) -> Iterator[Step]:
-        for part in split(self._name, self._block, self._constants, self._options):
+        joined = VARIABLES if joins(self._block, self._options) else ()
+        for part in split(self._name, self._block, self._constants, self._options, joined):
             if part.late:
                 yield CheckLate(part.nodes[0], self._block, part.late)
-            yield self._executed(part) if part.is_executed else self._computed(part)
+            if part.is_executed:
+                yield self._executed(part)
+            elif any(isinstance(node.operator, VARIABLES) for node in part.nodes):
+                yield self._stateful(state_of(part))
+            else:
+                yield self._computed(part)
 
     def _leaves(self, node: Node) -> bool:
         """Whether results of a node are outputs of the graph, and nothing else."""
@@ -85,21 +95,36 @@ class _Builder:
             self._meanwhile.add(runner, linked)
         return Compute(groups, runner)
 
+    def _stateful(self, state: State) -> Stateful:
+        """A program with variables."""
+        computed = self._computed(state.part)
+        assert isinstance(computed, Compute)
+        assert computed.runner is not None
+        accesses = tuple(map(self._access, state.accesses))
+        return Stateful(computed.runner, accesses, state.reads, state.writes)
+
     def _executed(self, part: Part) -> Step:
-        (node,), values = part.nodes, self._block.values
+        (node,) = part.nodes
+        if isinstance(node.operator, VARIABLES):
+            return self._access(node)
         regions = [self._regions[name] for name in node.runs]
         match node.operator:
             case COND_IF():
                 return Branch(node.inputs, node.outputs, *regions)
             case WHILE_LOOP():
                 return Loop(node.inputs, node.outputs, *regions)
+            case CUSTOM():
+                use = use_of(node, self._block, self._constants)
+                return custom_call(use, node, self._options, leaves=self._leaves(node))
+        raise AssertionError(node.operator.opcode)
+
+    def _access(self, node: Node) -> Access:
+        values = self._block.values
+        match node.operator:
             case VARIABLE(name=name):
                 return Declare(node.name, name, values[node.outputs[0]])
             case VARIABLE_READ(name=name):
                 return ReadVariable(node.name, name, values[node.outputs[0]])
             case VARIABLE_WRITE(name=name):
                 return WriteVariable(node.name, name, values[node.inputs[0]])
-            case CUSTOM():
-                use = use_of(node, self._block, self._constants)
-                return custom_call(use, node, self._options, leaves=self._leaves(node))
         raise AssertionError(node.operator.opcode)

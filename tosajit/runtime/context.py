@@ -21,6 +21,18 @@ class Variable:
     data: Array | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The variables that a program reads, and those that it writes."""
+
+    read: list[Variable]
+    written: list[Variable]
+
+    def contents(self) -> list[Array]:
+        """What those that are read hold, not copied."""
+        return [variable.data for variable in self.read]  # type: ignore[misc]  # they have been written
+
+
 @dataclass(repr=False)
 class Context:
     """The variables of one environment: only runs in the same context see them."""
@@ -28,6 +40,8 @@ class Context:
     variables: dict[str, Variable] = field(default_factory=dict)
     seen: set[str] = field(default_factory=set)
     """Variables that the execution at hand has declared."""
+    held: dict[object, Held] = field(default_factory=dict)
+    """The variables of programs that are all of a block, once these have been checked."""
 
     def execution(self) -> Context:
         """The same variables for one execution, which has declared none of them yet."""
@@ -60,22 +74,34 @@ class Context:
 
     def write(self, node: str, name: str, dtype: DType, array: Array) -> None:
         """Carry out VARIABLE_WRITE (TOSA 1.0.1 section 2.17.2)."""
+        self.writable(node, name, dtype, array.shape).data = array.copy()
+
+    def writable(self, node: str, name: str, dtype: DType, shape: tuple[int, ...]) -> Variable:
+        """The variable to write such a tensor to."""
         where = f"{node} (VARIABLE_WRITE)"
         if name not in self.seen:
             raise RequireError(
                 f"{where}: {name} is written before it is declared [TOSA 1.0.1 section 2.17.2]"
             )
-        self._match(where, name, dtype, array.shape, "2.17.2").data = array.copy()
+        return self._match(where, name, dtype, shape, "2.17.2")
 
     def read(self, node: str, name: str, dtype: DType, shape: tuple[int, ...]) -> Array:
         """Carry out VARIABLE_READ (TOSA 1.0.1 section 2.17.3)."""
+        data = self.readable(node, name, dtype, shape).data
+        assert data is not None
+        return data.copy()
+
+    def readable(
+        self, node: str, name: str, dtype: DType, shape: tuple[int, ...], will_hold: bool = False
+    ) -> Variable:
+        """The variable to read such a tensor from; `will_hold` says that it is written before that."""
         where = f"{node} (VARIABLE_READ)"
         if name not in self.variables:
             raise RequireError(f"{where}: {name} is read before it is declared [TOSA 1.0.1 section 2.17.3]")
         variable = self._match(where, name, dtype, shape, "2.17.3")
-        if variable.data is None:
+        if variable.data is None and not will_hold:
             raise RequireError(f"{where}: {name} is read before it is written [TOSA 1.0.1 section 2.17.3]")
-        return variable.data.copy()
+        return variable
 
     def _match(self, where: str, name: str, dtype: DType, shape: tuple[int, ...], section: str) -> Variable:
         variable = self.variables[name]

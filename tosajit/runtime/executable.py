@@ -65,7 +65,7 @@ class Executable:
         self.interface, self.body = interface, body
         self.own_context = Context()
         self._graph, self._journal, self.meanwhile = graph, journal, meanwhile
-        self._whole = body.whole
+        self._whole, self._stateful = body.whole, body.stateful
         self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in interface.inputs)
         self._outside = dict(interface.outside)
         names = (value.name for value in interface.outputs)
@@ -112,6 +112,9 @@ class Executable:
             results = self._results(outputs, arrays)
         if isinstance(self._whole, Runner):
             return Bound(arrays, results, self._whole.bind(arrays, results))
+        if (stateful := self._stateful) is not None:
+            used = self.own_context if context is None else context
+            return Bound(arrays, results, lambda: stateful.call(arrays, used, results))
         return Bound(arrays, results, lambda: self._copy_results(arrays, context, results))
 
     def run(self, inputs: Mapping[str, Any], context: Context | None = None) -> dict[str, Array]:
@@ -177,21 +180,27 @@ class Executable:
     def profile(self, *arrays: Any, runs: int = 21) -> Profile:
         """How long each group takes on one thread, and what bounds it; the median of some runs.
 
-        Raises `InputError` for graphs with control flow, variables or CUSTOM operators.
+        Variables are those of the executable's own context, and stay as they are. Raises `InputError` for
+        graphs with control flow or CUSTOM operators.
         """
         from tosajit.runtime.profile import profile_of
 
-        if not isinstance(self._whole, Runner):
-            kinds = "control flow, variables or CUSTOM operators"
+        stateful = self._stateful
+        runner = self._whole if stateful is None else stateful.runner
+        if not isinstance(runner, Runner):
+            kinds = "control flow or CUSTOM operators"
             what = "an interpreted executable" if self.interface.interpret else f"a graph with {kinds}"
             raise InputError(f"{what} has no profile")
         if runs < 1:
             raise InputError(f"runs is {runs}, but must be at least 1")
+        given = self._checked(arrays)
+        if stateful is not None:
+            given = stateful.given(given, self.own_context)
         while True:
-            program = self._whole.program
-            times = self._whole.profile(self._checked(arrays), runs)
+            program = runner.program
+            times = runner.profile(given, runs)
             explained = self.explain()
-            if program is self._whole.program:  # else other kernels have taken their places meanwhile
+            if program is runner.program:  # else other kernels have taken their places meanwhile
                 return profile_of(self.graph, self.program, explained, times)
 
     def __reduce__(self) -> NoReturn:
@@ -238,6 +247,8 @@ class Executable:
         if self._whole is not None:
             return self._whole.run(arrays)
         used = self.own_context if context is None else context
+        if self._stateful is not None:
+            return self._stateful.call(arrays, used)
         return self.body.run(arrays, used.execution())
 
     def _run_into(self, arrays: Sequence[Any], context: Context | None, out: Any) -> None:
@@ -245,6 +256,8 @@ class Executable:
         results = self._results(out, checked)
         if isinstance(self._whole, Runner):
             self._whole.run(checked, results)
+        elif self._stateful is not None:
+            self._stateful.call(checked, self.own_context if context is None else context, results)
         else:
             self._copy_results(checked, context, results)
 

@@ -48,10 +48,14 @@ class Declare:
 
     def run(self, frame: Frame) -> None:
         """Allocate the variable, or find it again."""
+        self.declare(frame.context, frame.declared)
+
+    def declare(self, context: Context, declared: set[str]) -> None:
+        """The same, with the variables that this run of the block has declared."""
         name, value = self.variable, self.value
         variable = Variable(name, value.dtype, value.shape or (), value.data)
-        frame.context.declare(self.node, variable, name in frame.declared)
-        frame.declared.add(name)
+        context.declare(self.node, variable, name in declared)
+        declared.add(name)
 
 
 @dataclass(frozen=True, slots=True)

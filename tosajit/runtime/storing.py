@@ -26,12 +26,13 @@ from tosajit.kernels.runner import Runner
 from tosajit.runtime.archive import Blobs
 from tosajit.runtime.body import Body, Branch, Compute, Loop, Run
 from tosajit.runtime.interface import Interface
+from tosajit.runtime.stateful import Stateful
 from tosajit.runtime.steps import Declare, Known, ReadVariable, Step, WriteVariable
 
 _PLAIN = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
 _KINDS = {str(d.storage): d.storage for d in DTYPES.values()} | {name: np.dtype(name) for name in _PLAIN}
 """The types that arrays may have, by their names."""
-OURS = (Compute, Run, Branch, Loop, Declare, ReadVariable, WriteVariable, Known)
+OURS = (Compute, Run, Stateful, Branch, Loop, Declare, ReadVariable, WriteVariable, Known)
 """The steps that have a form."""
 
 
@@ -102,6 +103,8 @@ class _Writer:
         match step:
             case Compute(runner=Runner(program=program)) | Run(runner=Runner(program=program)):
                 return ["run", self.program(program)]
+            case Stateful(runner, accesses, reads, writes):
+                return ["stateful", self.program(runner.program), [*map(self.step, accesses)], reads, writes]
             case Branch(inputs, outputs, one, other):
                 return ["branch", inputs, outputs, self.body(one), self.body(other)]
             case Loop(inputs, outputs, condition, body):
@@ -191,6 +194,8 @@ def _taken(step: Step) -> tuple[str, ...]:
             return inputs
         case Known(inputs=inputs):
             return inputs
+        case Stateful():
+            return step.inputs
     return ()
 
 
@@ -217,6 +222,10 @@ class _Reader:
         match kind:
             case "run":
                 return Run(Runner(self.program(*given)))
+            case "stateful":
+                program, accesses, reads, writes = given
+                steps: Any = tuple(self.step(*one) for one in accesses)
+                return Stateful(Runner(self.program(program)), steps, tuple(reads), tuple(writes))
             case "branch" | "loop":
                 inputs, outputs, one, other = given
                 step = Branch if kind == "branch" else Loop

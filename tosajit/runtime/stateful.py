@@ -1,0 +1,81 @@
+"""A program with variables: what they hold are its last inputs, what they shall hold its last outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tiling.records import dataclass
+from tosajit.arrays import Array
+from tosajit.kernels.runner import Runner
+from tosajit.runtime.context import Context, Held
+from tosajit.runtime.steps import Declare, Frame, ReadVariable, WriteVariable
+
+Access = Declare | ReadVariable | WriteVariable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stateful:
+    """A step that reads variables, runs a program and writes them: each is written, or none if that fails."""
+
+    runner: Runner
+    accesses: tuple[Access, ...]
+    """In the order of the graph."""
+    reads: tuple[str, ...]
+    """The variables that the last inputs are of."""
+    writes: tuple[str, ...]
+    """The variables that the last outputs are for."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The inputs that are no variables."""
+        return self.runner.inputs[: len(self.runner.inputs) - len(self.reads)]
+
+    def run(self, frame: Frame) -> None:
+        """Take the inputs from the frame and put the outputs there."""
+        held = self._found(frame.context, frame.declared)
+        results = self._work(frame.take(self.inputs), held, None)
+        frame.values.update(zip(self.runner.outputs, results, strict=False))
+
+    def call(self, arrays: Sequence[Array], context: Context, into: list[Array] | None = None) -> list[Array]:
+        """Run it as all that a block is; results are new arrays, or those of `into`."""
+        return self._work(arrays, self._held(context), into)
+
+    def given(self, arrays: Sequence[Array], context: Context) -> list[Array]:
+        """What the program would run on now."""
+        return [*arrays, *self._held(context).contents()]
+
+    def _held(self, context: Context) -> Held:
+        """The variables of a context; what is right once is right in each execution of the same block."""
+        found = context.held.get(self)
+        if found is None:
+            found = context.held[self] = self._found(context.execution(), set())
+        return found
+
+    def _work(self, arrays: Sequence[Array], held: Held, into: list[Array] | None) -> list[Array]:
+        if into is not None:
+            new = self.runner.program.results[len(into) :]
+            into = [*into, *(np.empty(shape, storage) for shape, storage in new)]
+        results = self.runner.run([*arrays, *held.contents()], into)
+        first = len(results) - len(self.writes)
+        for variable, array in zip(held.written, results[first:]):  # noqa: B905  (as many, and strict= costs)
+            variable.data = array
+        return results[:first]
+
+    def _found(self, context: Context, declared: set[str]) -> Held:
+        """Do what accesses demand in their order, as far as it is not moving data."""
+        written: set[str] = set()
+        for access in self.accesses:
+            name, value = access.variable, access.value
+            shape = value.shape or ()
+            match access:
+                case Declare():
+                    access.declare(context, declared)
+                case ReadVariable(node):
+                    context.readable(node, name, value.dtype, shape, name in written)
+                case WriteVariable(node):
+                    context.writable(node, name, value.dtype, shape)
+                    written.add(name)
+        variables = context.variables
+        return Held([variables[name] for name in self.reads], [variables[name] for name in self.writes])
