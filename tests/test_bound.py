@@ -145,3 +145,16 @@ def test_results_must_not_overwrite_other_arrays(made: tj.Executable) -> None:
 
 def test_a_binding_says_what_it_takes_and_gives(made: tj.Executable) -> None:
     assert repr(made.bind(*given())) == "<Bound (int32[2, 3], int32[2, 3]) -> (int32[2, 3], bool[2, 3])>"
+
+
+def test_results_that_share_memory_are_refused_whoever_owns_it(made: tj.Executable) -> None:
+    x, y = given()
+    found = room()
+    for places in ((x, found[1]), (x[:], found[1])):
+        with pytest.raises(tj.InputError, match="shares memory"):
+            made(x, y, out=places)
+    one = tj.compile(tj.trace(lambda x: (x + x, x - x), x))
+    with pytest.raises(tj.InputError, match="shares memory"):
+        one(x, out=(found[0], found[0]))
+    with pytest.raises(tj.InputError, match="type"):
+        made(x, y, out=(x.astype(np.int8), found[1]))

@@ -11,6 +11,8 @@ from tosajit.arrays import Array
 from tosajit.errors import InputError
 from tosajit.graph import Value
 
+UINT8 = np.dtype(np.uint8)
+
 
 def entering(value: Value, given: Any, outside: str | None) -> Any:
     """An array of the model's own type as the graph stores it; any other as it is."""
@@ -36,6 +38,6 @@ def entering(value: Value, given: Any, outside: str | None) -> Any:
 def leaving(results: Sequence[Array], outside: Sequence[str | None]) -> list[Array]:
     """Results in the types of the model."""
     return [
-        array if kind is None else array.view(kind) if kind == "uint8" else array.astype(kind)
+        array if kind is None else array.view(UINT8) if kind == "uint8" else array.astype(kind)
         for array, kind in zip(results, outside, strict=True)
     ]
