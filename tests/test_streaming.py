@@ -186,3 +186,24 @@ def test_regions_see_what_was_written_before_them_and_write_for_what_follows() -
     for step in range(4):
         inputs = [truth(step % 2 == 0, 1), *drawn(graph, step)[1:]]
         same(results(made(*inputs)), results(reference(*inputs)))
+
+
+def test_arrays_that_variables_have_held_are_used_again_unless_somebody_has_them() -> None:
+    made, x = tj.compile(counter()), np.zeros(3, np.int8)
+    variables = made.own_context.variables
+    made(x)
+    kept = variables["calls"].data
+    assert kept is not None
+    before = kept.copy()
+    for _ in range(4):
+        made(x)
+    np.testing.assert_array_equal(kept, before)
+    made(x)
+    places = set()
+    for _ in range(6):
+        made(x)
+        data = variables["calls"].data
+        assert data is not None
+        places.add(data.ctypes.data)
+        del data
+    assert len(places) <= 3

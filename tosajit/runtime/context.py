@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import field
+from sys import getrefcount
+
+import numpy as np
 
 from tiling.records import dataclass
 from tiling.words import plain
@@ -27,10 +31,32 @@ class Held:
 
     read: list[Variable]
     written: list[Variable]
+    spare: list[list[Array | None]] = field(default_factory=list)
+    """What those that are written have held before."""
 
     def contents(self) -> list[Array]:
         """What those that are read hold, not copied."""
         return [variable.data for variable in self.read]  # type: ignore[misc]  # they have been written
+
+    def room(self) -> list[Array]:
+        """Arrays for what is to be written, that nobody else has; nothing if there are none."""
+        try:
+            arrays = self.spare.pop()
+        except IndexError:
+            return []
+        return arrays if max(map(getrefcount, arrays), default=0) == ALONE else []  # type: ignore[return-value]
+
+    def hold(self, arrays: list[Array]) -> None:
+        """Give the variables that are written these arrays, and keep those that they had."""
+        written = self.written
+        before = [variable.data for variable in written]
+        for variable, array in zip(written, arrays):  # noqa: B905  (as many, and strict= costs a call its time)
+            variable.data = array
+        self.spare[:] = (before,)
+
+
+ALONE = max(map(getrefcount, [np.empty(1)])) if getattr(sys, "_is_gil_enabled", lambda: True)() else -1
+"""The references to an array that only a list has; without the interpreter's lock no number says that."""
 
 
 @dataclass(repr=False)

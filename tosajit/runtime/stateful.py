@@ -54,14 +54,13 @@ class Stateful:
         return found
 
     def _work(self, arrays: Sequence[Array], held: Held, into: list[Array] | None) -> list[Array]:
-        if into is not None:
-            new = self.runner.program.results[len(into) :]
-            into = [*into, *(np.empty(shape, storage) for shape, storage in new)]
-        results = self.runner.run([*arrays, *held.contents()], into)
-        first = len(results) - len(self.writes)
-        for variable, array in zip(held.written, results[first:]):  # noqa: B905  (as many, and strict= costs)
-            variable.data = array
-        return results[:first]
+        new = self.runner.program.results
+        first = len(new) - len(held.written)
+        results = [np.empty(shape, storage) for shape, storage in new[:first]] if into is None else into
+        made = held.room() or [np.empty(shape, storage) for shape, storage in new[first:]]
+        self.runner.run([*arrays, *held.contents()], [*results, *made])
+        held.hold(made)
+        return results
 
     def _found(self, context: Context, declared: set[str]) -> Held:
         """Do what accesses demand in their order, as far as it is not moving data."""
