@@ -2,10 +2,10 @@
 
 The text of this module is itself a kernel. Its arguments: the image, the table of operand addresses, the
 number of this thread (0: there are no others, 1: the caller), zeroed counters for threads, memory of this
-thread's own, the first section to run and the end, memory for reports, and for the arrays of the call the
-address of pairs of a table entry and an array object, their count, where such an object keeps the
-address of its data, and how many pauses a thread waits before it rests. `layout.py` says where the image
-has what.
+thread's own, the first section to run and the end, memory for reports; for the arrays of the call the address
+of a word that tells where these objects are listed, with the table entry of each behind it, their count, and
+where such an object keeps the address of its data; and how many pauses a thread waits before it rests.
+`layout.py` says where the image has what.
 
 Threads may come late or not at all: a section is done when its tiles are. The caller does what is not shared.
 Of shared sections, threads take tiles from both ends, so that each finds the results of its own in its cache.
@@ -289,10 +289,11 @@ def run_shared(
         fetch_add(counters + DONE, 0, finished)
 
 
-def place_arrays(table: int, pairs: int, count: int, offset: int) -> None:
+def place_arrays(table: int, places: int, count: int, offset: int) -> None:
     """Put the addresses of a call's arrays into the table; every thread does, and finds the same."""
+    arrays = reload_i64(places, 0)
     for k in range(count):
-        store_i64(table, reload_i64(pairs, 2 * k), reload_i64(reload_i64(pairs, 2 * k + 1) + offset, 0))
+        store_i64(table, reload_i64(places, 1 + k), reload_i64(reload_i64(arrays, k) + offset, 0))
 
 
 def kernel(args: int) -> None:

@@ -44,7 +44,8 @@ class Runner:
             workspace = self._workspace()
         except MemoryError:
             raise self._too_large() from None
-        workspace.place((*arrays, *results))
+        every = (*arrays, *results)
+        workspace.place(every)
         self._work(workspace, arrays, results)
         free.append(workspace)
         return results
@@ -56,13 +57,19 @@ class Runner:
 
     def bind(self, arrays: Sequence[Array], results: Sequence[Array]) -> Callable[[], None]:
         """What runs on these arrays each time that it is called."""
-        workspace = self._workspace()
-        workspace.place((*arrays, *results))
+        workspace = self._bound(arrays, results)
         if self._waits:
             return self._latest(workspace, arrays, results)
         if self._checked or self._brought or self._taken or self._passed:
             return lambda: self._work(workspace, arrays, results)
         return workspace.run
+
+    def _bound(self, arrays: Sequence[Array], results: Sequence[Array]) -> Workspace:
+        """A workspace that keeps these arrays and has been told of them."""
+        workspace = self._workspace()
+        workspace.bound = (*arrays, *results)
+        workspace.place(workspace.bound)
+        return workspace
 
     def _latest(
         self, workspace: Workspace, arrays: Sequence[Array], results: Sequence[Array]
@@ -73,8 +80,7 @@ class Runner:
         def run() -> None:
             nonlocal workspace, program
             if self.program is not program:
-                program, workspace = self.program, self._workspace()
-                workspace.place((*arrays, *results))
+                program, workspace = self.program, self._bound(arrays, results)
             self._work(workspace, arrays, results)
 
         return run
@@ -130,8 +136,7 @@ class Runner:
         What it takes to call the driver does not count.
         """
         results = [np.empty(shape, storage) for shape, storage in self._new]
-        workspace = self._workspace()
-        workspace.place((*arrays, *results))
+        workspace = self._bound(arrays, results)
         call, groups = workspace.calls[0], range(self.program.image.sections)
         call[2] = 0
         self._bring(workspace, arrays)

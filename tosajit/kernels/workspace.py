@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from array import array
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -24,8 +25,8 @@ class Workspace:
 
     What lives in the scratchpad has its place in the memory of the only thread, constants from the beginning.
 
-    `objects` holds, for each array of a call, its table entry (the last one if nothing uses it) and
-    `id(array)`: the driver looks up where its data are, ten times as fast as asking NumPy.
+    `places` holds where the tuple of a call's arrays keeps them, and the table entry of each (the last one if
+    nothing uses it): the driver looks up where their data are, many times as fast as asking NumPy.
     """
 
     def __init__(self, program: Runnable, slots: Sequence[int]) -> None:
@@ -44,23 +45,22 @@ class Workspace:
                 self.table[slot] = base + operand.offset
             elif operand.kind == "constant":
                 self.table[slot] = address_of(constants[operand.name])
+        self.bound: tuple[Array, ...] = ()
         self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
         self.report = np.zeros(64, np.int64)
-        self.objects = array("q", [word for slot in slots for word in (slot, 0)] or [0])
+        self.places = array("q", [0, *slots])
         self._program, self._slots = program, slots  # constants are used where they are
         self.driver = driver(image.driver)
         self.calls = [self._arguments(n, memory) for n, memory in enumerate(self.memory, int(threads > 1))]
         self.step = self._step()
 
     def run(self) -> None:
-        """Run the whole program; as a method, it keeps this memory alive."""
+        """Run the whole program; as a method, it keeps this memory alive, and the arrays that are bound."""
         self.step()
 
-    def place(self, arrays: Sequence[Array]) -> None:
-        """Note the arrays of a call, in the order of the slots; they must live until the end of `step`."""
-        objects = self.objects
-        for number, given in enumerate(arrays):
-            objects[2 * number + 1] = id(given)
+    def place(self, arrays: tuple[Array, ...]) -> None:
+        """Note the arrays of a call, in the order of the slots; the tuple must live until `step` ends."""
+        self.places[0] = id(arrays) + items_offset()
 
     def resident(self, operand: Slot) -> Array:
         """The bytes of an operand that lives in the scratchpad."""
@@ -71,7 +71,7 @@ class Workspace:
         image = self._program.image
         words = [address_of(image.numbers), address_of(self.table), thread]
         words += [address_of(self.counters) + COUNTERS, address_of(memory), 0, image.sections]
-        words += [address_of(self.report), self.objects.buffer_info()[0], len(self._slots), data_offset()]
+        words += [address_of(self.report), self.places.buffer_info()[0], len(self._slots), data_offset()]
         words.append(pauses(PATIENCE) if thread else 0)
         return np.array(words, np.int64)
 
@@ -89,6 +89,15 @@ def data_offset() -> int:
     offset, sample = object.__basicsize__, np.zeros(3, np.int8)
     if ctypes.c_int64.from_address(id(sample) + offset).value != address_of(sample):
         raise RuntimeError(f"NumPy {np.__version__} keeps arrays in a way that tosajit does not know")
+    return offset
+
+
+@cache
+def items_offset() -> int:
+    """Where a tuple keeps the addresses of its items."""
+    offset, sample = tuple.__basicsize__, (object(), object())
+    if [ctypes.c_int64.from_address(id(sample) + offset + 8 * k).value for k in (0, 1)] != [*map(id, sample)]:
+        raise RuntimeError(f"Python {sys.version} keeps tuples in a way that tosajit does not know")
     return offset
 
 
