@@ -150,6 +150,11 @@ def test_a_binding_says_what_it_takes_and_gives(made: tj.Executable) -> None:
 def test_results_that_share_memory_are_refused_whoever_owns_it(made: tj.Executable) -> None:
     x, y = given()
     found = room()
+    whole = np.frombuffer(found[0], np.int32).reshape(2, 3)
+    with pytest.raises(tj.InputError, match="shares memory"):
+        made(whole, y, out=found)
+    with pytest.raises(tj.InputError, match="shares memory"):
+        made(found[0][:], y, out=found)
     for places in ((x, found[1]), (x[:], found[1])):
         with pytest.raises(tj.InputError, match="shares memory"):
             made(x, y, out=places)

@@ -33,6 +33,8 @@ class Runner:
             threads.ready()
         self._brought = [(i, o) for i, name in enumerate(self.inputs) if (o := self._there.get(name))]
         self._taken = [(i, o) for name, i in self._made.items() if (o := self._there.get(name))]
+        self._in_place = not (self._checked or self._brought or self._taken or self._passed)
+        """Whether the program does all that there is to do."""
 
     def run(self, arrays: Sequence[Array], into: list[Array] | None = None) -> list[Array]:
         """Run on dense arrays of the right types and shapes; results are new ones, or those of `into`."""
@@ -46,7 +48,10 @@ class Runner:
             raise self._too_large() from None
         every = (*arrays, *results)
         workspace.place(every)
-        self._work(workspace, arrays, results)
+        if self._in_place:
+            workspace.step()
+        else:
+            self._work(workspace, arrays, results)
         free.append(workspace)
         return results
 
@@ -60,9 +65,7 @@ class Runner:
         workspace = self._bound(arrays, results)
         if self._waits:
             return self._latest(workspace, arrays, results)
-        if self._checked or self._brought or self._taken or self._passed:
-            return lambda: self._work(workspace, arrays, results)
-        return workspace.run
+        return workspace.run if self._in_place else lambda: self._work(workspace, arrays, results)
 
     def _bound(self, arrays: Sequence[Array], results: Sequence[Array]) -> Workspace:
         """A workspace that keeps these arrays and has been told of them."""

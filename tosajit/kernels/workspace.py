@@ -46,6 +46,7 @@ class Workspace:
             elif operand.kind == "constant":
                 self.table[slot] = address_of(constants[operand.name])
         self.bound: tuple[Array, ...] = ()
+        self._items = items_offset()
         self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
         self.report = np.zeros(64, np.int64)
         self.places = array("q", [0, *slots])
@@ -60,7 +61,7 @@ class Workspace:
 
     def place(self, arrays: tuple[Array, ...]) -> None:
         """Note the arrays of a call, in the order of the slots; the tuple must live until `step` ends."""
-        self.places[0] = id(arrays) + items_offset()
+        self.places[0] = id(arrays) + self._items
 
     def resident(self, operand: Slot) -> Array:
         """The bytes of an operand that lives in the scratchpad."""

@@ -75,3 +75,23 @@ def results_in(
                     f"{value}: the array for the result shares memory with another; give it its own"
                 )
     return made
+
+
+def apart(results: Sequence[Array], inputs: Sequence[Array]) -> bool:
+    """Whether each result has memory apart from all others, as owners tell; it may have if they do not."""
+    owners: list[int] = []
+    for array in results:
+        base = array.base
+        owner = array if base is None else base
+        if type(owner) is not np.ndarray or not owner.flags.owndata or id(owner) in owners:
+            return False
+        owners.append(id(owner))
+    for array in inputs:
+        base = array.base
+        if base is None:
+            base = array
+        elif type(base) is not np.ndarray or base.base is not None:
+            return False
+        if id(base) in owners:
+            return False
+    return True

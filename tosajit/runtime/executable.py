@@ -16,10 +16,10 @@ from tosajit.garbage import keeps_garbage
 from tosajit.graph import Graph, Value
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.body import Body
-from tosajit.runtime.bound import Bound, results_in, taken
+from tosajit.runtime.bound import Bound, apart, results_in, taken
 from tosajit.runtime.context import Context
 from tosajit.runtime.interface import Interface
-from tosajit.runtime.outside import entering, leaving
+from tosajit.runtime.outside import UINT8, entering, leaving
 
 if TYPE_CHECKING:
     from tiling.program import Program
@@ -40,6 +40,11 @@ def load_executable(path: str | Path) -> Executable:
     from tosajit.runtime.artifact import read
 
     return Executable(*read(path), None, _no_stages)
+
+
+_ARRAYS = (np.ndarray, list, tuple)
+_FILLABLE = 0x401
+"""The flags of NumPy that an array for a result has: it is contiguous, and may be written to."""
 
 
 def _no_stages() -> NoReturn:
@@ -68,8 +73,11 @@ class Executable:
         self._graph, self._journal, self.meanwhile = graph, journal, meanwhile
         self._whole, self._stateful = body.whole, body.stateful
         self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in interface.inputs)
-        self._outputs = tuple((v.dtype.storage, v.shape or ()) for v in interface.outputs)
         self._outside = dict(interface.outside)
+        self._outputs = tuple(
+            (UINT8 if self._outside.get(v.name) == "uint8" else v.dtype.storage, v.shape or ())
+            for v in interface.outputs
+        )
         names = (value.name for value in interface.outputs)
         self._leaving = tuple(map(self._outside.get, names)) if self._outside else ()
 
@@ -269,29 +277,29 @@ class Executable:
 
     def _results(self, given: Any, inputs: Sequence[Array]) -> list[Array]:
         """The arrays that the caller gives for results."""
-        if not self._leaving and (found := self._plain_results(given, inputs)):
+        if isinstance(given, _ARRAYS) and (found := self._plain_results(given, inputs)):
             return found
         outputs = self.interface.outputs
         return results_in(outputs, given, self._leaving or (None,) * len(outputs), inputs)
 
     def _plain_results(self, given: Any, inputs: Sequence[Array]) -> list[Array]:
-        """The same at once, if all arrays have memory of their own; nothing if more has to be looked at."""
-        arrays = list(given) if isinstance(given, tuple | list) else [given]
+        """The same at once, where it is plain that they do; nothing if more has to be looked at."""
+        arrays = [given] if type(given) is np.ndarray else list(given)
         if len(arrays) != len(self._outputs):
             return []
         for array, (storage, shape) in zip(arrays, self._outputs):  # noqa: B905  (as in `_checked`)
             if type(array) is not np.ndarray or array.dtype is not storage or array.shape != shape:
                 return []
-            flags = array.flags
-            if not (flags.c_contiguous and flags.writeable and flags.owndata):
+            if array.flags.num & _FILLABLE != _FILLABLE:
                 return []
-        every = {id(array) for array in arrays}
-        if len(every) < len(arrays):
+        if not apart(arrays, inputs):
             return []
-        for one in inputs:
-            if id(one) in every or not one.flags.owndata:
-                return []
-        return arrays
+        if not self._leaving:
+            return arrays
+        return [
+            array.view(value.dtype.storage)
+            for array, value in zip(arrays, self.interface.outputs, strict=True)
+        ]
 
     def _checked(self, arrays: Sequence[Any]) -> Sequence[Array]:
         """The arrays as dense ones of the right types and shapes."""
