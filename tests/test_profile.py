@@ -10,10 +10,13 @@ import numpy as np
 import pytest
 
 import tosajit as tj
+from tests.building import while_loop
 from tosajit import ops
 from tosajit.cli import main
 from tosajit.kernels.peaks import MEMORY, SIZES, Level, Peaks, cache_sizes
+from tosajit.operators import ADD, GREATER
 from tosajit.runtime.profile import PRODUCTS, Bound, GroupTime, Profile, bytes_of, macs_of, profile_of
+from tosajit.tracing.builder import GraphBuilder
 
 ROWS, DEPTH, COLUMNS = 40, 64, 48
 PEAKS = Peaks(
@@ -125,11 +128,21 @@ def test_a_run_is_profiled_group_by_group(made: tj.Executable) -> None:
         made.profile(left, runs=0)
 
 
-def test_a_graph_without_one_program_has_no_profile() -> None:
-    from tests.test_control_flow import choice
+def test_control_flow_has_the_groups_of_all_programs_as_often_as_they_run() -> None:
+    def above(block: GraphBuilder, x: str) -> str:
+        return block.add(GREATER(), [x, block.const(np.zeros(1, np.int32), tj.INT32)])
 
-    with pytest.raises(tj.InputError, match="has no profile"):
-        tj.compile(choice()).profile()
+    def less(block: GraphBuilder, x: str) -> str:
+        return block.add(ADD(), [x, block.const(np.full(1, -1, np.int32), tj.INT32)])
+
+    builder = GraphBuilder()
+    builder.output(*while_loop(builder, [builder.input("n", tj.INT32, (1,))], above, less))
+    made = tj.compile(builder.build())
+    made.wait()
+    groups = made.profile(np.array([5], np.int32), runs=2).groups
+    calls = {group.operators: group.bytes for group in groups}
+    assert calls == {("GREATER",): 6 * 9, ("ADD",): 5 * 12}
+    assert [one.operators for one in made.profile(np.array([0], np.int32), runs=2)] == [("GREATER",)]
 
 
 def test_the_sizes_of_caches_are_those_that_the_system_tells(tmp_path: Path) -> None:

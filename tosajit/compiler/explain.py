@@ -57,6 +57,10 @@ class Explanation(Sequence[GroupKernel]):
 
     groups: tuple[GroupKernel, ...]
 
+    def of(self, part: str) -> tuple[GroupKernel, ...]:
+        """Those of one part of the graph."""
+        return tuple(group for group in self.groups if group.part == part)
+
     def to_dict(self) -> list[dict[str, Any]]:
         """The same in lists, dictionaries, numbers and texts."""
         return [asdict(group) for group in self.groups]

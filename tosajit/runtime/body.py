@@ -42,7 +42,9 @@ class Run:
 
 
 def _run(runner: Runner | Interpreter, frame: Frame) -> None:
-    results = runner.run(frame.take(runner.inputs))
+    arrays = frame.take(runner.inputs)
+    frame.context.note(runner, arrays)
+    results = runner.run(arrays)
     frame.values.update(zip(runner.outputs, results, strict=True))
 
 
@@ -106,6 +108,7 @@ class Body:
     def run(self, arrays: Sequence[Array], context: Context) -> list[Array]:
         """Run the block's steps in order."""
         if self.whole is not None:
+            context.note(self.whole, arrays)
             return self.whole.run(arrays)
         frame = Frame(dict(zip(self.inputs, arrays, strict=True)), self.constants, context, set())
         for step in self.steps:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import field
 from sys import getrefcount
+from typing import Any
 
 import numpy as np
 
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tiling.words import plain
 from tosajit.arrays import Array
 from tosajit.dtypes import DType
@@ -59,6 +61,14 @@ ALONE = max(map(getrefcount, [np.empty(1)])) if getattr(sys, "_is_gil_enabled", 
 """The references to an array that only a list has; without the interpreter's lock no number says that."""
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What a program has been run on at first, and how often it has been run."""
+
+    arrays: Sequence[Array]
+    times: int
+
+
 @dataclass(repr=False)
 class Context:
     """The variables of one environment: only runs in the same context see them."""
@@ -68,10 +78,25 @@ class Context:
     """Variables that the execution at hand has declared."""
     held: dict[object, Held] = field(default_factory=dict)
     """The variables of programs that are all of a block, once these have been checked."""
+    log: dict[Any, Call] | None = None
+    """If there is one, which programs run."""
 
     def execution(self) -> Context:
         """The same variables for one execution, which has declared none of them yet."""
-        return Context(self.variables)
+        return Context(self.variables, log=self.log)
+
+    def recording(self) -> Context:
+        """Copies of the variables, with a log."""
+        every = {name: replace(one) for name, one in self.variables.items()}
+        for one in every.values():
+            one.data = None if one.data is None else one.data.copy()
+        return Context(every, log={})
+
+    def note(self, runner: object, arrays: Sequence[Array]) -> None:
+        """Log that a program runs on these arrays."""
+        if self.log is not None:
+            before = self.log.get(runner)
+            self.log[runner] = Call(arrays, 1) if before is None else Call(before.arrays, before.times + 1)
 
     def __getitem__(self, name: str) -> Array:
         """A copy of what a variable holds."""

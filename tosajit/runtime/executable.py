@@ -17,7 +17,7 @@ from tosajit.graph import Graph, Value
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.body import Body
 from tosajit.runtime.bound import Bound, apart, results_in, taken
-from tosajit.runtime.context import Context
+from tosajit.runtime.context import Call, Context
 from tosajit.runtime.interface import Interface
 from tosajit.runtime.outside import UINT8, entering, leaving
 
@@ -190,28 +190,39 @@ class Executable:
     def profile(self, *arrays: Any, runs: int = 21) -> Profile:
         """How long each group takes on one thread, and what bounds it; the median of some runs.
 
-        Variables are those of the executable's own context, and stay as they are. Raises `InputError` for
-        graphs with control flow or CUSTOM operators.
+        Of a graph with control flow, the groups of all programs that these inputs lead to, as often as they
+        run; what Python does between programs does not count. Variables are those of the executable's own
+        context, and stay as they are. Raises `InputError` for interpreted executables.
         """
-        from tosajit.runtime.profile import profile_of
+        from tosajit.runtime.profile import Profile, profile_of
 
-        stateful = self._stateful
-        runner = self._whole if stateful is None else stateful.runner
-        if not isinstance(runner, Runner):
-            kinds = "control flow or CUSTOM operators"
-            what = "an interpreted executable" if self.interface.interpret else f"a graph with {kinds}"
-            raise InputError(f"{what} has no profile")
+        if self.interface.interpret:
+            raise InputError("an interpreted executable has no profile")
         if runs < 1:
             raise InputError(f"runs is {runs}, but must be at least 1")
-        given = self._checked(arrays)
-        if stateful is not None:
-            given = stateful.given(given, self.own_context)
+        context, given = self.own_context.recording(), self._checked(arrays)
+        self.body.run(given, context)
+        calls: dict[Runner, Call] = context.log or {}
         while True:
-            program = runner.program
-            times = runner.profile(given, runs)
+            programs = {runner: runner.program for runner in calls}
+            times = {runner: runner.profile(call.arrays, runs) for runner, call in calls.items()}
             explained = self.explain()
-            if program is runner.program:  # else other kernels have taken their places meanwhile
-                return profile_of(self.graph, self.program, explained, times)
+            if all(runner.program is program for runner, program in programs.items()):
+                break  # else other kernels have taken their places meanwhile
+        linked = self.stages["link"].values if calls else {}
+        return Profile(
+            tuple(
+                group
+                for runner, call in calls.items()
+                for group in profile_of(
+                    self.graph,
+                    linked[runner.program.name].program,
+                    explained.of(runner.program.name),
+                    times[runner],
+                    calls=call.times,
+                )
+            )
+        )
 
     def __reduce__(self) -> NoReturn:
         text = "an executable holds addresses of this process, and cannot be pickled or copied"

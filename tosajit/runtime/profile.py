@@ -14,9 +14,9 @@ from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tiling.program import Operand, Program
 from tiling.words import plain
-from tosajit.compiler.explain import Explanation, GroupKernel
+from tosajit.compiler.explain import GroupKernel
 from tosajit.display.columns import aligned
-from tosajit.graph import Graph, Node
+from tosajit.graph import Block, Graph, Node
 from tosajit.host.match import Match, match
 from tosajit.kernels.contract.pack import OUTPUTS, POINTS, TAPS
 from tosajit.kernels.contract.slots import SQUARE
@@ -48,6 +48,10 @@ class Bound:
     name: str
     """`MACs`, or the cache that most of the time of the bytes is for."""
     seconds: float
+
+    def times(self, calls: int) -> Bound:
+        """The same for so many calls."""
+        return Bound(self.name, calls * self.seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,13 +169,15 @@ def _operators_text(operators: Sequence[str]) -> str:
 def profile_of(
     graph: Graph,
     program: Program,
-    kernels: Explanation,
+    kernels: Sequence[GroupKernel],
     times: Sequence[Sequence[float]],
     peaks: Peaks | None = None,
+    calls: int = 1,
 ) -> Profile:
-    """The profile of a program whose groups took so many seconds in some runs."""
+    """The profile of a program that is called so often, whose groups took so many seconds in some runs."""
     known = core_peaks() if peaks is None else peaks
-    makers = {name: node for node in graph.main.nodes for name in node.outputs}
+    block = _block(graph, kernels)
+    makers = {name: node for node in block.nodes for name in node.outputs}
     whole = sum(operand.bytes for operand in program.operands.values())
     groups = []
     for kernel, section, seconds in zip(kernels, program.sections, times, strict=True):
@@ -181,22 +187,29 @@ def profile_of(
                 group=kernel.group,
                 nodes=kernel.nodes,
                 operators=tuple(makers[name].operator.opcode for name in names),
-                result=_result(graph, makers, kernel, section.nest),
+                result=_result(block, makers, kernel, section.nest),
                 kernel=kernel.kernel,
-                seconds=statistics.median(seconds),
-                macs=macs_of(section.nest),
-                bytes=sum(bytes_of(section.nest, program.operands, kernel.reason is None).values()),
-                bound=_bound(section.nest, program.operands, kernel, whole, known),
+                seconds=calls * statistics.median(seconds),
+                macs=calls * macs_of(section.nest),
+                bytes=calls * sum(bytes_of(section.nest, program.operands, kernel.reason is None).values()),
+                bound=_bound(section.nest, program.operands, kernel, whole, known).times(calls),
             )
         )
     return Profile(tuple(groups))
 
 
-def _result(graph: Graph, makers: Mapping[str, Node], kernel: GroupKernel, nest: Nest) -> str:
+def _block(graph: Graph, kernels: Sequence[GroupKernel]) -> Block:
+    """The block that a program is a part of, or is, whose name then is that of the region."""
+    blocks = {region.name: region.blocks[0] for region in graph.regions}
+    part = kernels[0].part if kernels else "main"
+    return blocks.get(part) or blocks.get(part.rpartition(".")[0]) or graph.main
+
+
+def _result(block: Block, makers: Mapping[str, Node], kernel: GroupKernel, nest: Nest) -> str:
     """The type of the last value, or what the nest writes if the graph has no such value."""
     names = [name for name in kernel.nodes if name in makers]
     if names:
-        return graph.main.values[names[-1]].type
+        return block.values[names[-1]].type
     access = nest.writes[0].access
     return plain(f"{access.type}[{', '.join(map(str, access.shape))}]")
 

@@ -34,17 +34,15 @@ class Stateful:
 
     def run(self, frame: Frame) -> None:
         """Take the inputs from the frame and put the outputs there."""
-        held = self._found(frame.context, frame.declared)
-        results = self._work(frame.take(self.inputs), held, None)
-        frame.values.update(zip(self.runner.outputs, results, strict=False))
+        runner, held = self.runner, self._found(frame.context, frame.declared)
+        arrays = frame.take(self.inputs)
+        frame.context.note(runner, [*arrays, *held.contents()])
+        results = self._work(arrays, held, None)
+        frame.values.update(zip(runner.outputs, results, strict=False))
 
     def call(self, arrays: Sequence[Array], context: Context, into: list[Array] | None = None) -> list[Array]:
         """Run it as all that a block is; results are new arrays, or those of `into`."""
         return self._work(arrays, self._held(context), into)
-
-    def given(self, arrays: Sequence[Array], context: Context) -> list[Array]:
-        """What the program would run on now."""
-        return [*arrays, *self._held(context).contents()]
 
     def _held(self, context: Context) -> Held:
         """The variables of a context; what is right once is right in each execution of the same block."""
