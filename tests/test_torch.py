@@ -61,6 +61,20 @@ def test_everything_that_is_refused_is_told_at_once() -> None:
     assert caught.value.refusals[3].remedy == "convert the module: module.float()"
 
 
+def test_spectra_are_in_proportion_to_their_program() -> None:
+    line, waves = np.zeros(1024, np.float32), np.zeros(1024, np.complex64)
+    nodes = [
+        node("a", "aten._fft_r2c.default", waves, self="x", dim=(0,), normalization=0, onesided=False),
+        *(
+            node(name, "aten._fft_c2c.default", waves, self=before, dim=(0,), normalization=0, forward=True)
+            for before, name in pairwise("abcdefghijk")
+        ),
+        node("z", "aten.real.default", line, self="k"),
+    ]
+    with pytest.raises(tj.FileError, match="in proportion to its file: its constants"):
+        lowered(program(nodes, "z", {"x": line}))
+
+
 def test_a_result_has_the_shape_and_the_type_of_the_program() -> None:
     wrong = [node("y", "aten.neg.default", X[:1], self="x"), node("z", "aten.neg.default", X[0], self="x")]
     with pytest.raises(tj.ModelError, match=r"y \(aten.neg.default\): its result is \[2, 3\], but \[1, 3\]"):

@@ -132,13 +132,13 @@ def _transformed(value: Complex, axis: int, columns: int, forward: bool) -> Comp
 
 def _multiplied(value: Complex, axis: int, matrix: Array) -> Tensor:
     """The rows along a dimension, real and imaginary parts in one, times a matrix."""
+    weights = matrix.astype(np.float32)
+    value.real.trace.builder.budget.make(weights.nbytes)
     whole = value.real if value.imag is None else joined([value.real, value.imag], axis)
     order = [*(place for place in range(whole.ndim) if place != axis), axis]
     rows = transposed(whole, order)
     flat = reshaped(rows, (prod(rows.shape[:-1]), rows.shape[-1]))
-    found = reshaped(
-        weighted(flat, ops.const(matrix.astype(np.float32))), (*rows.shape[:-1], matrix.shape[1])
-    )
+    found = reshaped(weighted(flat, ops.const(weights)), (*rows.shape[:-1], matrix.shape[1]))
     return transposed(found, [order.index(place) for place in range(whole.ndim)])
 
 
