@@ -153,7 +153,7 @@ validate: $(READY) $(VELA) $(STREAM)  ## Compare the simulator with published fi
 
 fuzz: fuzz-integers $(if $(MACHINE),,fuzz-floats fuzz-tflite)  ## Compare 10,000 random graphs with Arm's model, or MACHINE=name with the oracle
 
-fuzz-integers: $(READY) $(ARM)  ## The integer half of fuzz: ARGS='--graphs 100 --seed 2 --minutes 5 --no-shrink'
+fuzz-integers: $(READY) $(ARM)  ## The integer half of fuzz: ARGS='--graphs 100 --seed 2 --minutes 5 --no-shrink', '--variables'
 	$(RUN) tools/fuzz_graphs.py $(if $(MACHINE),--machine $(MACHINE)) $(ARGS)
 
 fuzz-floats: $(READY) $(ARM)    ## The floating-point half of fuzz, with the same options

@@ -7,6 +7,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 from graph_fuzzer import ROOT, Batch, Outcome, first_line, fuzz, parser_of
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -15,9 +16,14 @@ sys.path.insert(0, str(ROOT))
 from tests import reference
 from tests.fuzzing import check, keep, kept
 from tests.oracle import MODES
+from tests.oracle.drawing import RandomChooser
 from tests.reducing import reduced
+from tests.state_runs import check as check_states
+from tests.state_runs import ways
+from tests.states import ACTIONS, draw_states, graph_of
 from tests.strategies import TARGETS, Drawn, graphs
 from tosajit.errors import PlanError
+from tosajit.files import save
 
 
 def main() -> int:
@@ -25,7 +31,10 @@ def main() -> int:
     parser = parser_of(__doc__, "fuzz")
     parser.add_argument("--machine", default="", metavar="NAME", help="run on this modelled machine alone")
     parser.add_argument("--replay", type=Path, help="a folder with a failure to run again")
+    parser.add_argument("--variables", action="store_true", help="draw graphs with variables, run in steps")
     options = parser.parse_args()
+    if options.variables:
+        return fuzz(options, run_states, "", "the host, called in every way", ACTIONS)
     if options.replay:
         return replay(options.replay, options.machine)
     if not options.machine and reference.tools() is None:
@@ -72,6 +81,25 @@ def run_batch(batch: Batch) -> Outcome:
             keep(small, folder / "reduced", first_line(error))
     else:
         shutil.rmtree(latest, ignore_errors=True)
+    return outcome
+
+
+def run_states(batch: Batch) -> Outcome:
+    """Draw and check graphs with variables, which NumPy carries out."""
+    outcome = Outcome()
+    for number in range(batch.seed, batch.seed + batch.graphs):
+        drawn = draw_states(RandomChooser(np.random.default_rng(number)))
+        batch.running.mkdir(parents=True, exist_ok=True)
+        save(graph_of(drawn), batch.running / "graph.tosa")
+        outcome.add((kind, "") for kind in drawn.kinds)
+        try:
+            for what, run in ways(graph_of(drawn), batch.running):
+                check_states(drawn, what, run)
+        except BaseException as error:
+            folder = batch.running.rename(batch.folder / f"failure-{number}")
+            outcome.failures.append((first_line(error), folder))
+            (folder / "why.txt").write_text(f"{error}\n")
+    shutil.rmtree(batch.running, ignore_errors=True)
     return outcome
 
 
