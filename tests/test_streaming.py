@@ -207,3 +207,25 @@ def test_arrays_that_variables_have_held_are_used_again_unless_somebody_has_them
         places.add(data.ctypes.data)
         del data
     assert len(places) <= 3
+
+
+def test_bound_calls_take_turns_between_two_arrays_and_leave_those_alone_that_somebody_has() -> None:
+    made, x = tj.compile(counter()), np.zeros(3, np.int8)
+    made.wait()
+    bound, variables = made.bind(x), made.own_context.variables
+    bound()
+    places = set()
+    for call in range(2, 9):
+        bound()
+        data = variables["calls"].data
+        assert data is not None
+        assert data.tolist() == [call % 2] * 3
+        places.add(data.ctypes.data)
+        del data
+    assert len(places) == 2
+    kept = variables["last"].data
+    assert kept is not None
+    for number in range(1, 6):
+        bound.inputs[0][...] = number
+        bound()
+    assert kept.tolist() == [0, 0, 0]

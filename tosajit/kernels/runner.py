@@ -41,9 +41,9 @@ class Runner:
         free = self._free
         try:
             results = [np.empty(shape, storage) for shape, storage in self._new] if into is None else into
-            workspace = free.pop() if free else self._workspace()
+            workspace = free.pop() if free else self.workspace()
         except IndexError:  # another thread has taken it
-            workspace = self._workspace()
+            workspace = self.workspace()
         except MemoryError:
             raise self._too_large() from None
         every = (*arrays, *results)
@@ -60,6 +60,11 @@ class Runner:
         self.program, self.constants, self._waits = program, program.constants, False
         self._free = []  # after the program: what a call finds here was made for the present one
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the driver does all that there is to do, by kernels that stay."""
+        return self._in_place and not self._waits
+
     def bind(self, arrays: Sequence[Array], results: Sequence[Array]) -> Callable[[], None]:
         """What runs on these arrays each time that it is called."""
         workspace = self._bound(arrays, results)
@@ -69,7 +74,7 @@ class Runner:
 
     def _bound(self, arrays: Sequence[Array], results: Sequence[Array]) -> Workspace:
         """A workspace that keeps these arrays and has been told of them."""
-        workspace = self._workspace()
+        workspace = self.workspace()
         workspace.bound = (*arrays, *results)
         workspace.place(workspace.bound)
         return workspace
@@ -115,7 +120,8 @@ class Runner:
             return results[self._made[name]]
         return self.constants[name] if name in self.constants else arrays[self.inputs.index(name)]
 
-    def _workspace(self) -> Workspace:
+    def workspace(self) -> Workspace:
+        """New memory for one run at a time."""
         program = self.program
         return Workspace(program, self._places(program))
 

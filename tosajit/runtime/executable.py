@@ -122,9 +122,11 @@ class Executable:
             results = self._results(outputs, arrays)
         if isinstance(self._whole, Runner):
             return Bound(arrays, results, self._whole.bind(arrays, results))
-        if (stateful := self._stateful) is not None:
+        if self._stateful is not None:
+            from tosajit.runtime.turns import Turns
+
             used = self.own_context if context is None else context
-            return Bound(arrays, results, lambda: stateful.call(arrays, used, results))
+            return Bound(arrays, results, Turns(self._stateful, arrays, used, results).run)
         return Bound(arrays, results, lambda: self._copy_results(arrays, context, results))
 
     def run(self, inputs: Mapping[str, Any], context: Context | None = None) -> dict[str, Array]:

@@ -37,25 +37,33 @@ class Stateful:
         runner, held = self.runner, self._found(frame.context, frame.declared)
         arrays = frame.take(self.inputs)
         frame.context.note(runner, [*arrays, *held.contents()])
-        results = self._work(arrays, held, None)
+        results = self.work(arrays, held, None)
         frame.values.update(zip(runner.outputs, results, strict=False))
 
     def call(self, arrays: Sequence[Array], context: Context, into: list[Array] | None = None) -> list[Array]:
         """Run it as all that a block is; results are new arrays, or those of `into`."""
-        return self._work(arrays, self._held(context), into)
+        return self.work(arrays, self.held(context), into)
 
-    def _held(self, context: Context) -> Held:
+    def held(self, context: Context) -> Held:
         """The variables of a context; what is right once is right in each execution of the same block."""
         found = context.held.get(self)
         if found is None:
             found = context.held[self] = self._found(context.execution(), set())
         return found
 
-    def _work(self, arrays: Sequence[Array], held: Held, into: list[Array] | None) -> list[Array]:
+    def room(self) -> list[Array]:
+        """New arrays for what is written."""
         new = self.runner.program.results
-        first = len(new) - len(held.written)
-        results = [np.empty(shape, storage) for shape, storage in new[:first]] if into is None else into
-        made = held.room() or [np.empty(shape, storage) for shape, storage in new[first:]]
+        return [np.empty(shape, storage) for shape, storage in new[len(new) - len(self.writes) :]]
+
+    def work(
+        self, arrays: Sequence[Array], held: Held, into: list[Array] | None, room: list[Array] | None = None
+    ) -> list[Array]:
+        """Run on what variables hold; those that are written hold arrays of `room` then, if it is given."""
+        new = self.runner.program.results
+        leaving = new[: len(new) - len(held.written)]
+        results = [np.empty(shape, storage) for shape, storage in leaving] if into is None else into
+        made = room or held.room() or self.room()
         self.runner.run([*arrays, *held.contents()], [*results, *made])
         held.hold(made)
         return results
