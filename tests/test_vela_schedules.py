@@ -23,7 +23,7 @@ from tosajit import ops
 from tosajit.dtypes import INT8, INT32
 
 MACHINE = "ethos-u65-256"
-KINDS = "MemoryCopy", "Transpose", "Conv2D"
+KINDS = "MemoryCopy", "Quantize", "LUT", "Transpose", "Conv2D"
 LOG = """
 Schedule: 'graph_MIN'
 	0: Operation Conv2D  - OFM 1, 64, 48, 16 (in Dram)
@@ -105,9 +105,37 @@ def test_copies_take_what_vela_prints(
 
 def test_copies_are_of_the_schedule_alone() -> None:
     graph, machine = networks()["residual"](), tj.machine(MACHINE)
-    report = tj.simulate(graph, machine)
+    plan = tj.plan(graph, machine)
+    report = tj.simulate(graph, machine, plan=plan)
     strangers = [schedules.Operation(kind, (1, 8, 8, 16), "Sram", names=("map",)) for kind in KINDS]
-    assert [copies.copies([one], "", graph, machine, report) > 0 for one in strangers] == [True, False, False]
+    assert [copies.copies([one], "", graph, machine, plan, report) > 0 for one in strangers] == [
+        *(True, True, True),
+        *(False, False),
+    ]
+
+
+@pytest.mark.parametrize("others", [(), ("Conv2D",)])
+def test_copies_that_our_passes_do_as_well_are_none_more(others: tuple[str, ...]) -> None:
+    """Whatever else the schedule has write into the same map, and our group has beside the copy."""
+    graph, machine = looked_up(), tj.machine("ethos-u55-128/high-end-embedded/shared-sram")
+    plan = tj.plan(graph, machine)
+    report = tj.simulate(graph, machine, plan=plan)
+    names = next(one.members for one in report.operators if any("table" in name for name in one.members))
+    found = [schedules.Operation(kind, (1, 16, 16, 16), "Sram", names=names) for kind in others]
+    lookup = schedules.Operation("LUT", (1, 16, 16, 16), "Sram", names=names, block=(1, 4, 4, 16))
+    assert copies.copies([*found, lookup], "", graph, machine, plan, report) == 0
+    assert copies.copies([*found, lookup, lookup], "", graph, machine, plan, report) == 4_352
+
+
+def looked_up() -> tj.Graph:
+    """A map whose elements are looked up, and multiplied with what they were: a pass for each."""
+
+    def gated(x: tj.Tensor) -> tj.Tensor:
+        gate = ops.table(x, np.arange(-128, 128).astype(np.int8))
+        product = ops.mul(ops.cast(x, dtype=INT32), ops.cast(gate, dtype=INT32))
+        return ops.rescale(product, multiplier=[1 << 30], shift=[38], dtype=INT8)
+
+    return tj.trace(gated, tj.Value("x", INT8, (1, 16, 16, 16)))
 
 
 def test_the_last_schedule_counts() -> None:

@@ -166,7 +166,7 @@ def compared(file: Path, configuration: Configuration, objective: str | None = N
         return pair
     made = tj.simulate(graph, machine, plan=plan)
     charged = charges.charge(graph, machine, plan, made, schedules.plain(printed.log), found)
-    copied = copies.copies(found, printed.log, graph, machine, made)
+    copied = copies.copies(found, printed.log, graph, machine, plan, made)
     return replace(pair, scheduled=made.cycles, charged=charged, copied=copied)
 
 

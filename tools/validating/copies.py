@@ -1,35 +1,44 @@
-"""Copies in Vela's schedule, as of concatenated or repeated maps, that our programs do without or by the DMA.
+"""Copies in Vela's schedule, as of concatenated maps, that our programs do without or by the DMA.
 
-Vela has the array pass on each element, as a pooling of one. What that takes is what our model of the machine
-says of the blocks that the schedule has.
+Vela has the array pass on each element, as a pooling of one, which may give it a new scale or look it up.
+What that takes is what our model of the machine says of the blocks that the schedule has, less what passes
+of ours take that do the same for a map.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
 import tosajit as tj
 from sim import Report
+from sim.cost.ethos.blocks import behind_of
 from sim.cost.ethos.choosing import chosen
-from sim.cost.ethos.cycles import CHANNELS, Map, Maps, layer_cycles
+from sim.cost.ethos.cycles import CHANNELS, Map, Maps, layer_cycles, written_run
 from sim.cost.ethos.parts import Layer, Shape, up
-from sim.cost.ethos.passes import Core
+from sim.cost.ethos.passes import Core, chains, runs
+from sim.cost.ethos.passes import copied as is_pooling
+from sim.cost.ethos.stages import stages_of
 from sim.machine.arrays import Block
+from tosajit.npu.simulate import Network
 from tosajit.operators import PAD, TRANSPOSE
 from validating.schedules import Operation
 
 SIZE = re.compile(r"^ *\d+ - +\d+: +\S+ - +\S+: +(\d+): +\d+: (\w+) +: ([^;]+)")
 
+PASSED_ON = "MemoryCopy", "Quantize", "LUT"
+"""Operations that are poolings of single elements: copies, new scales, tables on their own."""
 BROADCAST = "_broadcasted"
 """How Vela calls what it repeats."""
 
 
-def copies(found: Sequence[Operation], log: str, graph: tj.Graph, machine: tj.Machine, report: Report) -> int:
-    """Cycles of those of the schedule, less what copies of the same maps take in our report."""
+def copies(
+    found: Sequence[Operation], log: str, graph: tj.Graph, machine: tj.Machine, plan: tj.Plan, report: Report
+) -> int:
+    """Cycles of those of the schedule, less what copies of the same maps take in our report of a plan."""
     if not isinstance(machine.array, Block):
         return 0
     core, stored = Core.of(machine.array, machine), sizes(log)
@@ -40,18 +49,39 @@ def copies(found: Sequence[Operation], log: str, graph: tj.Graph, machine: tj.Ma
     for one in found:
         if one.own.endswith(BROADCAST):
             made[one.names] += repeated(core, one, machine.memory.constants == "offchip")
-        elif one.kind == "MemoryCopy" or (one.kind == "Transpose" and not turns.isdisjoint(one.names)):
+        elif one.kind in PASSED_ON or (one.kind == "Transpose" and not turns.isdisjoint(one.names)):
             made[one.names] += copied(core, one, stored, not pads.isdisjoint(one.names))
-    others = {name for one in found if one.names not in made for name in one.names}
-    ours = [
-        (one.total, tensors)
-        for one in report.operators
-        if one.unit in ("dma", "vector") and others.isdisjoint(tensors := tensors_of(one.members))
-    ]
-    return sum(
-        max(0, cycles - sum(total for total, tensors in ours if not tensors.isdisjoint(names)))
-        for names, cycles in made.items()
-    )
+    if not made:
+        return 0
+    ours = list(_ours(core, graph, machine, plan, report))
+    total = 0
+    for names, cycles in made.items():
+        for number, (spared, tensors) in enumerate(ours):
+            if not tensors.isdisjoint(names):
+                taken = min(spared, cycles)
+                cycles -= taken
+                ours[number] = spared - taken, tensors
+        total += cycles
+    return total
+
+
+def _ours(
+    core: Core, graph: tj.Graph, machine: tj.Machine, plan: tj.Plan, report: Report
+) -> Iterator[tuple[int, set[str]]]:
+    """Cycles of passes and of the DMA that only pass on elements, and the tensors that these make."""
+    network = Network.of(graph)
+    (part,) = network.parts
+    moved = {one.sections[0]: one.total for one in report.operators if one.unit == "dma"}
+    for number, nest in enumerate(one.nest for one in network.program(part, machine, plan).sections):
+        stages = stages_of(nest)
+        behind = behind_of(core.hardware, stages.after) if stages.primary is not None else 0
+        passes = zip(
+            runs(core.hardware, stages.after[behind:]),
+            chains(core, stages.after, nest.extents, behind),
+            strict=True,
+        )
+        cycles = sum(one.cycles for some, one in passes if is_pooling(some[0]))
+        yield cycles or moved.get(number, 0), tensors_of(nest.members)
 
 
 def copied(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str]], constant: bool) -> int:
@@ -72,7 +102,10 @@ def copied(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str
     if operation.block:
         block = Shape(*operation.block[-3:])
         choice = replace(choice, output=block, input=block)
-    return layer_cycles(core.hardware, layer, choice, maps).total
+    written = maps.result.moved(
+        shape.elements * bits // 8, written_run(core.hardware, layer, choice, maps.result.plain)
+    )
+    return max(layer_cycles(core.hardware, layer, choice, maps).total, memory.cycles(written, 0))
 
 
 def sizes(log: str) -> dict[str, tuple[int, str]]:

@@ -18,14 +18,16 @@ in int8, 6 % for i16x8 and recurrent networks."""
 PARTS_TEXT = """The last columns say what a difference is made of. The first is what our model of the machine
 says of Vela's schedule, the others are shares of Vela's cycles that add up to the difference. *Plan*: our
 planner has chosen another schedule than Vela, and by our model, which times both, it takes so much less
-(−) or more. *Copies*: of maps that Vela copies, where our programs mostly write or read them in place.
+(−) or more. *Copies*: of maps that Vela copies, where our programs mostly write or read them in place, or
+have the new scale or the table of the copy in the work on what makes the map.
 *Charges*: what Vela counts beyond the hardware. *Machine*: what is left, where our model of the machine
 differs from Vela's; the next table is about it, and about copies and charges."""
 SCHEDULED_TEXT = """The same with Vela's schedule, as it prints it, in place of our planner's
 (`tools/validating/schedules.py`): what lives in the SRAM, cascades with their stripes, buffers of
 weights. It tells the model of the machine from the planner. Two things are added that our programs do not
 have; how much stands beside each figure. Copies: where Vela copies a map, to concatenate, pad or repeat
-it, our programs mostly write or read it in place; our model times them (`tools/validating/copies.py`).
+it, or gives it another scale or looks it up in a pass of its own, our programs mostly write or read it in
+place; our model times them (`tools/validating/copies.py`).
 Charges (`tools/validating/charges.py`), which are Vela's estimate and no fact of the hardware, worked out
 from our model and not from Vela's figures. In dedicated modes it counts an operator whose weights have a
 buffer, and the waits for weights and tables, as if maps were in the DRAM where they live by default, and
