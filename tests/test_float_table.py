@@ -10,7 +10,7 @@ import pytest
 from tests.plain_kernels import Kernels
 from tests.summing import summed, summed_by_channel
 from tests.test_contract_kernels import Guarded, arguments, guarded, integers
-from tests.test_plain_kernels import SHAPES, Compiled, convolved
+from tests.test_plain_kernels import SETS, SHAPES, Compiled, convolved
 from tiling.expr import acc
 from tosajit.arrays import Array
 from tosajit.host.ranges import apply_scale
@@ -22,7 +22,6 @@ from tosajit.kernels.contract.float_table import (
     MAGIC_BITS,
     Channels,
     FloatTable,
-    Room,
     _promising,
     _Search,
     float_table,
@@ -31,13 +30,18 @@ from tosajit.kernels.contract.geometry import DepthwiseGeometry
 from tosajit.kernels.contract.slots import DepthwiseSlot
 from tosajit.kernels.contract.source import contract_source, depthwise_gather_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
-from tosajit.kernels.sets.avx2 import avx2
-from tosajit.kernels.sets.registry import available_sets
+from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.registry import available_sets, named_set
 
-(AVX2,) = (isa for isa in (avx2({"avx2", "fma"}),) if isa is not None)
-COMPILED = pytest.param(
-    "compiled", marks=pytest.mark.skipif("avx2" not in available_sets(), reason="the machine has no AVX2")
-)
+FLOATING = [isa for isa in SETS if isa.float_rescale]
+HOW = [
+    *(pytest.param(isa, Kernels(isa), id=f"{isa.name}-plain") for isa in FLOATING),
+    *(
+        pytest.param(named_set(name), Compiled(), id=f"{name}-compiled")
+        for name in available_sets()
+        if named_set(name).float_rescale and not named_set(name).matrices
+    ),
+]
 KINDS = ("any", "powers of two", "few bits", "short", "none")
 
 
@@ -55,12 +59,14 @@ def drawn(kind: str, rng: np.random.Generator, count: int) -> Array:
     return np.zeros(count, np.int64)
 
 
-def every_result(table: FloatTable, number: int, sums: Array, low: int, high: int) -> Array:
+def every_result(
+    table: FloatTable, channels: Channels, number: int, sums: Array, low: int, high: int
+) -> Array:
     """What a channel's sums become, as the kernel computes it."""
-    words = sums * table.factors[number] + table.offsets[number]
-    words -= (words < 0) * (2 * table.mirrored * table.offsets[number])
-    assert np.abs(words).max() < 1 << 31
-    product = words.astype(np.float32).astype(np.longdouble) * np.longdouble(table.scales[number])
+    factor, offset = (int(numbers[number]) for numbers in (table.factors, table.offsets))
+    signed = channels.double_round and channels.shift[0] > 31 and low < channels.output_zp
+    whole = sums * factor + np.where((sums < 0) & signed, -offset, offset)
+    product = whole.astype(np.float32).astype(np.longdouble) * np.longdouble(table.scales[number])
     bits = (product + (MAGIC + table.output_zp)).astype(np.float32).view(np.int32)
     result: Array = np.clip(bits - MAGIC_BITS, low, high)
     return result
@@ -86,12 +92,13 @@ def test_every_sum_becomes_what_it_should(
     channels = Channels(
         drawn(kind, rng, count), np.full(count, shift), double_round, output_zp, np.full(count, bound)
     )
-    table = float_table(channels, Room(np.full(count, 127), 1), low, high)
+    table = float_table(channels, 1, low, high)
     sums = np.arange(-bound, bound + 1)
     for number in np.nonzero(table.there)[0].tolist() if table else ():
         assert table is not None
         np.testing.assert_array_equal(
-            every_result(table, number, sums, low, high), exact_results(channels, number, sums, low, high)
+            every_result(table, channels, number, sums, low, high),
+            exact_results(channels, number, sums, low, high),
         )
 
 
@@ -103,7 +110,7 @@ def test_most_channels_have_parameters_and_large_sums_end_at_the_limits(
     rng, count = np.random.default_rng(3), 64
     multiplier, bound = rng.integers(1 << 30, 1 << 31, count), rng.integers(1 << 18, 1 << 21, count)
     channels = Channels(multiplier, np.full(count, 38), double_round, output_zp, bound)
-    table = float_table(channels, Room(np.full(count, 127), 1), -128, 127)
+    table = float_table(channels, 1, -128, 127)
     assert table is not None
     assert table.there.mean() > 0.9
     for number in np.nonzero(table.there)[0][:16].tolist():
@@ -111,7 +118,8 @@ def test_most_channels_have_parameters_and_large_sums_end_at_the_limits(
         near = (steps[:, None] + np.arange(-2, 3)).ravel()
         sums = np.clip(np.concatenate([near, [-bound[number], bound[number]]]), -bound[number], bound[number])
         np.testing.assert_array_equal(
-            every_result(table, number, sums, -128, 127), exact_results(channels, number, sums, -128, 127)
+            every_result(table, channels, number, sums, -128, 127),
+            exact_results(channels, number, sums, -128, 127),
         )
 
 
@@ -129,8 +137,7 @@ def test_what_is_proved_at_a_glance_is_right_at_every_step(
         output_zp,
         rng.integers(1, 1 << bits, count),
     )
-    room = Room(rng.integers(1, 32768, count), 1)
-    search = _Search.of(channels, room, np.arange(-127, 128) - output_zp)
+    search = _Search.of(channels, np.arange(-127, 128) - output_zp)
     found = np.zeros((3, count))
     rest = search.fill_apart(found, np.arange(count))
     proved = np.setdiff1d(np.arange(count), rest)
@@ -141,7 +148,7 @@ def test_channels_go_together() -> None:
     multiplier = np.full(40, 1500000000)
     multiplier[5] = 0
     channels = Channels(multiplier, np.full(40, 38), False, 0, np.full(40, 1 << 18))
-    table = float_table(channels, Room(np.full(40, 127), 16), -128, 127)
+    table = float_table(channels, 16, -128, 127)
     assert table is not None
     assert table.there.tolist() == [False] * 16 + [True] * 24
 
@@ -152,24 +159,16 @@ def test_channels_that_go_together_with_many_that_are_left_are_not_tried_again()
     np.testing.assert_array_equal(_promising(rest, 1), rest)
 
 
-def test_products_leave_no_room_for_large_weights_and_large_sums() -> None:
-    channels = Channels(np.array([1500000000]), np.array([38]), False, 0, np.array([(1 << 31) - 5000]))
-    table = float_table(channels, Room(np.array([32767]), 1), -128, 127)
-    assert table is None or table.factors[0] == 1
-
-
 def rescale_by(multiplier: Array, shift: int, double_round: bool, bias: Array, matrix: Array) -> Rescale:
-    """The rescale of the sums of [columns][depth] weights to -100 … 90, by both tables."""
+    """The rescale of the sums of [columns][depth] weights to -100 … 90: 32 by float32, others by integers."""
     bound = pack.sum_bound(matrix, bias, 0, 0)
     shifts = np.full(len(bias), shift)
     table = pack.rescale_table(multiplier.astype(np.int32), shift, double_round, -3, len(bias), bound)
     channels = Channels(multiplier, shifts, double_round, -3, bound)
-    room = Room(np.abs(matrix.astype(np.int64)).max(axis=1), 16)
-    floats = float_table(channels, room, -100, 90)
+    floats = float_table(channels, 32, -100, 90)
     assert table is not None
     assert floats is not None
-    # One group of channels is left to integers.
-    there = floats.there & (np.arange(len(bias)) // 16 != 1)
+    there = floats.there & (np.arange(len(bias)) // 32 != 1)
     assert there.any()
     return Rescale(acc("i32"), table, replace(floats, there=there), bias, -100, 90, True)
 
@@ -180,32 +179,32 @@ def exact(sums: Array, multiplier: Array, shift: int, double_round: bool) -> Arr
     return result
 
 
-@pytest.mark.parametrize("how", ["plain", COMPILED])
+@pytest.mark.parametrize(("isa", "kernels"), HOW)
 @pytest.mark.parametrize("double_round", [False, True])
 @pytest.mark.parametrize("shape", ["segments", "direct", "deep", "lines"])
-def test_convolutions_are_rescaled_by_either_table(shape: str, double_round: bool, how: str) -> None:
+def test_convolutions_are_rescaled_by_either_table(
+    shape: str, double_round: bool, isa: InstructionSet, kernels: Kernels | Compiled
+) -> None:
     g, rng, shift = SHAPES[shape], np.random.default_rng(5), 37
     x = integers(rng, np.int8, (*g.input, g.in_channels))
     weights = rng.integers(-127, 128, (g.out_channels, *g.kernel, g.in_channels), np.int8)
     bias, matrix = rng.integers(-999, 999, g.out_channels, np.int32), weights.reshape(g.out_channels, -1)
     multiplier = rng.integers(1 << 30, 1 << 31, g.out_channels, np.int64)
     scaled = rescale_by(multiplier, shift, double_round, bias, matrix)
-    own, start = scaled.multiplied(matrix)
-    initial = pack.start_values(AVX2, own, start, 0, 0, rescale=scaled.raised())
-    data, out = guarded(scaled.packed(AVX2.lanes)), Guarded((*g.output, g.out_channels), np.int8)
+    initial = pack.start_values(isa, matrix, bias, 0, 0, rescale=scaled.raised())
+    data, out = guarded(scaled.packed(isa.lanes)), Guarded((*g.output, g.out_channels), np.int8)
     numbers = {"PARAMETERS": data.address, "SIGN": scaled.table.sign, "LOW": -100, "HIGH": 90}
-    spec, packed = ContractSpec(AVX2, "convolution"), pack.pack_bytes(AVX2, own)
-    kernels = Kernels(AVX2) if how == "plain" else Compiled()
-    convolved(kernels, AVX2, g, x, packed, initial, out, spec, Epilogue(rescale=True), **numbers)
+    spec, packed = ContractSpec(isa, "convolution"), pack.pack_bytes(isa, matrix)
+    convolved(kernels, isa, g, x, packed, initial, out, spec, Epilogue(rescale=True), **numbers)
     sums = summed(x.astype(np.int64), weights.astype(np.int64), g) + bias
     np.testing.assert_array_equal(out.array, exact(sums, multiplier, shift, double_round))
 
 
-@pytest.mark.parametrize("how", ["plain", COMPILED])
+@pytest.mark.parametrize(("isa", "kernels"), HOW)
 @pytest.mark.parametrize("double_round", [False, True])
 @pytest.mark.parametrize("channels", [8, 37, 48])
 def test_depthwise_convolutions_are_rescaled_by_either_table(
-    channels: int, double_round: bool, how: str
+    channels: int, double_round: bool, isa: InstructionSet, kernels: Kernels | Compiled
 ) -> None:
     g = DepthwiseGeometry((2, 5, 13), (2, 5, 13), channels, 1, (3, 3), (1, 1), (1, 1))
     rng, shift = np.random.default_rng(7), 37
@@ -214,17 +213,15 @@ def test_depthwise_convolutions_are_rescaled_by_either_table(
     matrix, bias = weights.reshape(-1, channels).T, rng.integers(-999, 999, channels, np.int32)
     multiplier = rng.integers(1 << 30, 1 << 31, channels, np.int64)
     scaled = rescale_by(multiplier, shift, double_round, bias, matrix)
-    own, start = scaled.multiplied(matrix)
-    packed, _ = pack.pack_depthwise(AVX2.lanes, own.T.reshape(weights.shape), 0, AVX2.byte_width)
+    packed, _ = pack.pack_depthwise(isa.lanes, weights, 0, isa.byte_width)
     operands = [
         guarded(packed),
-        guarded(pack.start_values(AVX2, own, start, 0, 0, rescale=scaled.raised())),
-        guarded(scaled.packed(AVX2.lanes)),
+        guarded(pack.start_values(isa, matrix, bias, 0, 0, rescale=scaled.raised())),
+        guarded(scaled.packed(isa.lanes)),
         guarded(x),
     ]
-    blocking, spec = DepthwiseBlocking(g, AVX2), ContractSpec(AVX2, "depthwise")
+    blocking, spec = DepthwiseBlocking(g, isa), ContractSpec(isa, "depthwise")
     out, scratch = Guarded((*g.output, channels), np.int8), Guarded((blocking.scratch_bytes,), np.uint8)
-    kernels = Kernels(AVX2) if how == "plain" else Compiled()
     args = arguments(
         DepthwiseSlot,
         blocking,
@@ -236,6 +233,7 @@ def test_depthwise_convolutions_are_rescaled_by_either_table(
         GATHER=kernels.address(depthwise_gather_source(spec)),
         SIGN=scaled.table.sign,
         LOW=-100,
+        BLANK_BYTE=isa.bias,
         HIGH=90,
     )
     kernels.run(contract_source(spec, Epilogue(rescale=True)), args)

@@ -24,7 +24,6 @@ from tosajit.host.unit import (
     out_strides,
     own_constants,
     raised,
-    room_of,
 )
 from tosajit.kernels.contract.blocking import Blocking, in_segments
 from tosajit.kernels.contract.pack import (
@@ -58,14 +57,14 @@ def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
     isa, narrow = request.isa, request.left.type == "i8"
     none = np.zeros(columns, np.int32)
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
-    finish = finish_of(request, bound, Slot.EPILOGUE, room_of(request, matrix))
+    finish = finish_of(request, bound, Slot.EPILOGUE)
     if finish is None:
         return reasons.EPILOGUE
     scaled = finish.scaled
     if narrow:
-        own, bias = scaled.multiplied(matrix) if scaled else (matrix, none)
-        packed = pack_bytes(isa, in_segments(own, _blocking(request)))
-        start = start_values(isa, own, bias, *request.zero_points, rescale=raised(scaled))
+        bias = scaled.bias if scaled else none
+        packed = pack_bytes(isa, in_segments(matrix, _blocking(request)))
+        start = start_values(isa, matrix, bias, *request.zero_points, rescale=raised(scaled))
     else:
         packed = pack_weights(isa.lanes, matrix.astype(np.int16), 2)
         start = np.zeros(isa.padded(columns), np.int64)
@@ -100,6 +99,7 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest] | Rea
         return reasons.EPILOGUE
     if finish.scaled is not None and finish.scaled.bias.any():
         return reasons.BIAS
+    finish = replace(finish, scaled=finish.scaled and finish.scaled.in_one_way())
     dense = len(found.depth) == 1 and request.right.steps(len(group.axes))[found.column] == 1
     if found.batch and not dense:
         return reasons.DENSE
@@ -197,7 +197,7 @@ def _packing(request: Request, pack: Nest, finish: Finish) -> Unit:
     layout = Layout(axes, 1 + len(pack.writes))
     zero, weight_zero = request.zero_points
     depth, columns = pack.extents[-2:]
-    addend = zero * weight_zero * depth + ((finish.scaled is not None) << 31)
+    addend = zero * weight_zero * depth + (bool(np.any(raised(finish.scaled))) << 31)
     words = {
         PackSlot.ROW: pack.reads[0].steps(axes)[-2] * BYTES[request.right.type],
         PackSlot.DEPTH: depth,

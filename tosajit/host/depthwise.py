@@ -22,7 +22,6 @@ from tosajit.host.unit import (
     grain_of,
     own_constants,
     raised,
-    room_of,
 )
 from tosajit.kernels.contract.blocking import DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry
@@ -49,20 +48,17 @@ def depthwise(request: Request, made: Prepared) -> list[Nest] | Reason:
     matrix = np.ascontiguousarray(taps.reshape(-1, columns).T)
     narrow, none = request.left.type == "i8", np.zeros(columns, np.int32)
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
-    finish = finish_of(request, bound, DepthwiseSlot.EPILOGUE, room_of(request, matrix))
+    finish = finish_of(request, bound, DepthwiseSlot.EPILOGUE)
     if finish is None:
         return reasons.EPILOGUE
     scaled = finish.scaled
     zero, weight_zero = request.zero_points
     width = max(shape.element_bytes, request.isa.byte_width)
     if narrow:
-        centred = (matrix.astype(np.int64) - weight_zero).astype(np.int32)
-        centred, bias = scaled.multiplied(centred) if scaled else (centred, none)
+        centred, bias = matrix.astype(np.int64) - weight_zero, scaled.bias if scaled else none
         start = start_values(request.isa, centred, bias, zero, 0, rescale=raised(scaled))
     else:
         start = np.zeros(request.isa.padded(columns), np.int64)
-    if narrow and weight_zero == 0:
-        taps = np.ascontiguousarray(centred.T).reshape(taps.shape)
     packed, parts = pack_depthwise(request.isa.lanes, taps[..., np.newaxis], weight_zero, width)
     arrays = {"packed": packed, "start": start} | (
         {"scale": scaled.packed(request.isa.lanes)} if scaled else {}

@@ -8,11 +8,11 @@ import numpy as np
 
 from tiling.expr import Expr, walk
 from tiling.nest import Nest, access_exprs
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tosajit.arrays import Array
 from tosajit.host.match import Match
 from tosajit.host.ranges import DOUBLE, SCALES
-from tosajit.kernels.contract.float_table import Channels, FloatTable, Room, float_table
+from tosajit.kernels.contract.float_table import Channels, FloatTable, float_table
 from tosajit.kernels.contract.pack import RescaleTable, rescale_table
 
 
@@ -34,13 +34,10 @@ class Rescale:
         """Tell which columns have sums that start at 2**31."""
         return ~self.floats.there if self.floats else np.ones(len(self.bias), np.bool_)
 
-    def multiplied(self, weights: Array) -> tuple[Array, Array]:
-        """Return weights [columns][depth] and biases as the tables take their sums."""
-        if self.floats is None:
-            return weights, self.bias
-        factors = np.where(self.floats.there, self.floats.factors, 1)
-        offsets = np.where(self.floats.there, self.floats.offsets, 0)
-        return (weights * factors[:, None]).astype(np.int16), self.bias * factors + offsets
+    def in_one_way(self) -> Rescale:
+        """Return the same without the float32 of some channels alone."""
+        some = self.floats is not None and not self.floats.there.all()
+        return replace(self, floats=None) if some else self
 
     def packed(self, lanes: int) -> Array:
         """Return the parameters in panels of so many columns, which either table has."""
@@ -56,11 +53,11 @@ def rescale_of(
     found: Match,
     constants: Mapping[str, Array],
     bound: Array,
-    room: Room | None = None,
+    together: int = 0,
 ) -> Rescale | None:
     """The rescale to int8 that every use of the sum goes through; None if there is none that is exact.
 
-    There is room if weights may be multiplied by factors.
+    float32 may rescale so many channels, or none of them.
     """
     roots = _roots(group)
     uses = [node for root in roots for node in walk(root) if _is_rescale(node)]
@@ -77,16 +74,16 @@ def rescale_of(
         return None
     double = inner.op == DOUBLE
     reach = bound + np.abs(bias.astype(np.int64))
-    table = rescale_table(factors, shifts, double, out, found.geometry.out_channels, reach)
+    clipped, low, high = reader.clipped(group, node)
+    table = rescale_table(factors, shifts, double, out, found.geometry.out_channels, reach, low)
     if table is None or not all(_only_through(root, node) for root in roots):
         return None
-    clipped, low, high = reader.clipped(group, node)
     floats = None
-    if room is not None:
+    if together:
         multipliers, amounts = (
             np.broadcast_to(array.astype(np.int64), len(reach)) for array in (factors, shifts)
         )
-        floats = float_table(Channels(multipliers, amounts, double, out, reach), room, low, high)
+        floats = float_table(Channels(multipliers, amounts, double, out, reach), together, low, high)
     values = [write.value for write in group.writes]
     steps = [write.access.type for write in group.writes]
     return Rescale(clipped, table, floats, bias, low, high, values == [clipped] and steps == ["i8"])

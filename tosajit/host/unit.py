@@ -18,7 +18,6 @@ from tosajit.host.epilogue import Text, epilogue, output_steps, substituted
 from tosajit.host.match import Match
 from tosajit.host.reasons import Reason
 from tosajit.host.rescale import Rescale, rescale_of
-from tosajit.kernels.contract.float_table import Room
 from tosajit.kernels.contract.source import contract_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.layout import SCRATCH, Layout
@@ -121,25 +120,15 @@ class Finish:
         return Epilogue(self.text.body, self.text.setup, self.text.functions, self.scaled is not None)
 
 
-def finish_of(
-    request: Request, bound: Array | None, first_slot: int, room: Room | None = None
-) -> Finish | None:
+def finish_of(request: Request, bound: Array | None, first_slot: int) -> Finish | None:
     """What the group does with its sums; None if that is not for the array kernels."""
-    group, found = request.group, request.match
-    scaled = None if bound is None else rescale_of(group, found, request.constants, bound, room)
+    group, found, isa = request.group, request.match, request.isa
+    together = isa.float_rescale * isa.panels * isa.lanes
+    scaled = None if bound is None else rescale_of(group, found, request.constants, bound, together)
     if scaled is not None and scaled.complete:
         return Finish(Text("", "", "", (), ()), scaled)
     text = epilogue(group if scaled is None else substituted(group, scaled.expr), found, first_slot)
     return None if text is None else Finish(text, scaled)
-
-
-def room_of(request: Request, matrix: Array) -> Room | None:
-    """What int8 weights [columns][depth] leave to factors; None if there may be none."""
-    isa = request.isa
-    if not isa.byte_factors or request.left.type != "i8" or request.zero_points[1] != 0:
-        return None
-    ends = (end(matrix, axis=1, initial=0).astype(np.int64) for end in (np.max, np.min))
-    return Room(np.maximum.reduce([*map(np.abs, ends)]), isa.panels * isa.lanes)
 
 
 def raised(scaled: Rescale | None) -> Array | bool:

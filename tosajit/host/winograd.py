@@ -18,6 +18,7 @@ from tosajit.host.unit import (
     matrix_of,
     out_strides,
     own_constants,
+    raised,
 )
 from tosajit.kernels.contract.geometry import Geometry
 from tosajit.kernels.contract.pack import (
@@ -56,7 +57,7 @@ def winograd(request: Request, made: Prepared) -> Nest | None:
     blocking, packed = chosen
     scaled = finish.scaled
     bias = scaled.bias if scaled else none
-    start = start_values(isa, centred, bias, request.zero_points[0], 0, rescale=scaled is not None)
+    start = start_values(isa, centred, bias, request.zero_points[0], 0, rescale=raised(scaled))
     arrays: dict[str, Array] = {"packed": packed, "start": start}
     arrays |= {"scale": scaled.packed(isa.lanes)} if scaled else {}
     squares = isinstance(blocking, SquaresBlocking)

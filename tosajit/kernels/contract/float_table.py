@@ -1,11 +1,11 @@
-"""RESCALE of 32-bit sums to int8 by one product of float32, where that is proved to have the bits of TOSA.
+"""RESCALE of 32-bit sums to int8 by two products of float32, where that is proved to have the bits of TOSA.
 
 A sum times its scale is monotonous, and so is what the kernel computes: it is right for all sums if it is
-right on both sides of each step of the result, of which an int8 has 255. What decides is how near the product
-of float32 is to the exact one. Weights that products take as int16 leave room for a factor: those of a
-channel, and so its sums, are multiplied by a number for which a float32 is very near what is left of the
-scale. Rounding twice (TOSA 1.0.1 section 4.5.5) is to add a number to sums that are not negative, and to
-subtract it from others: the factor is also chosen so that this is nearly whole.
+right on both sides of each step of the result, of which an int8 has 255. What decides is how near products
+of float32 are to the exact one. The first is exact: a channel's sums are multiplied by a whole number for
+which a float32 is very near what is left of the scale. Rounding twice (TOSA 1.0.1 section 4.5.5) is to add a
+number to sums that are not negative, and to subtract it from others: the factor is also chosen so that this
+is nearly whole.
 
 Most channels are proved at a glance: where what is left of each step to the next whole sum is more than all
 errors together, no sum is on its wrong side. The others' steps are looked at one by one.
@@ -25,7 +25,7 @@ WHOLE = 1 << 24
 """Up to this float32 have all whole numbers."""
 MAGIC, MAGIC_BITS = 3 << 22, 0x4B400000
 """A float32 whose last bit is worth 1: what is added to it is rounded to a whole number, half to even."""
-LARGEST_WEIGHT, LARGEST_FACTOR, LARGEST_RESULT = 32767, 256, (1 << 22) - 512
+LARGEST_FACTOR, LARGEST_RESULT = 256, (1 << 22) - 512
 LARGEST_STEP, LEAST_SCALE = 1 << 23, 2.0**-20
 """Within these, the quotients, products and differences below are exact in float64."""
 LOOKED_AT, LOOKED_AT_AGAIN, TRIES = 16, 64, 16
@@ -34,14 +34,6 @@ UNSURE = 1e-6
 """More than float64 changes a quotient of less than `LARGEST_STEP`."""
 AT_ONCE = 256
 """So many channels' steps stay in the cache."""
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """What weights leave to factors: the largest of each channel, and how many channels go together."""
-
-    largest_weight: Numbers
-    together: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,50 +49,47 @@ class Channels:
 
 @dataclass(frozen=True, slots=True)
 class FloatTable:
-    """The parameters of the rescale for each channel, and what sums are made of ahead."""
+    """The parameters of the rescale for each channel."""
 
     there: NDArray[np.bool_]
     """Which channels have parameters."""
-    factors: Numbers
-    """Weights and biases of a channel are multiplied by these."""
-    offsets: Numbers
-    """What is then added to the sums."""
-    mirrored: bool
-    """Whether negative sums have it subtracted in place of that."""
+    factors: NDArray[np.float32]
+    """Whole numbers that sums are multiplied by."""
+    offsets: NDArray[np.float32]
+    """Whole numbers that are then added, or subtracted if a sum is negative and its sign matters."""
     scales: NDArray[np.float32]
     output_zp: int
 
     def packed(self, lanes: int) -> NDArray[np.int32]:
-        """Return [panels][4][lanes] parameters: scales, what is added to them, and corrections.
+        """Return [panels][4][lanes] parameters: factors, offsets, scales, and what is added at last.
 
-        What is last says how: 0, or -1 if negative sums are corrected; those of `pack.RescaleTable` have
-        more than 0 there.
+        The words of the last are more than `pack.MAX_SHIFT`, and so not those of `pack.RescaleTable`.
         """
         addends = np.full(len(self.scales), MAGIC + self.output_zp, np.float32)
-        corrections = 2 * self.mirrored * self.offsets
-        padded = np.zeros((4, -(-len(addends) // lanes) * lanes), np.int32)
-        padded[:3, : len(addends)] = self.scales.view(np.int32), addends.view(np.int32), corrections
-        padded[3] = -int(self.mirrored)
-        return padded.reshape(4, -1, lanes).transpose(1, 0, 2)
+        padded = np.zeros((4, -(-len(addends) // lanes) * lanes), np.float32)
+        padded[:, : len(addends)] = self.factors, self.offsets, self.scales, addends
+        return padded.view(np.int32).reshape(4, -1, lanes).transpose(1, 0, 2)
 
 
-def float_table(channels: Channels, room: Room, low: int, high: int) -> FloatTable | None:
-    """Return parameters for results from `low` to `high`; None if no channels have some that are exact."""
+def float_table(channels: Channels, together: int, low: int, high: int) -> FloatTable | None:
+    """Return parameters for results from `low` to `high`; None if no channels have some that are exact.
+
+    So many channels have them together, or none of these.
+    """
     if low >= high:
         return None
-    search = _Search.of(channels, room, np.arange(low + 1, high + 1) - channels.output_zp)
+    search = _Search.of(channels, np.arange(low + 1, high + 1) - channels.output_zp)
     found = np.zeros((3, len(channels.shift)))
     rest = np.nonzero((channels.multiplier > 0) & (search.reach < LARGEST_STEP))[0]
     rest = search.some(rest).fill_apart(found, rest)
     rest = search.some(rest).fill(found, rest, LOOKED_AT_AGAIN, 1)
-    rest = _promising(rest, room.together)
+    rest = _promising(rest, together)
     search.some(rest).fill(found, rest, LOOKED_AT_AGAIN, TRIES)
-    there = _whole_groups(found[0] > 0, room.together)
+    there = _whole_groups(found[0] > 0, together)
     if not there.any():
         return None
-    factors, offsets = (numbers.astype(np.int64) for numbers in found[:2])
-    scales = found[2].astype(np.float32)
-    return FloatTable(there, factors, offsets, search.mirrored, scales, channels.output_zp)
+    factors, offsets, scales = found.astype(np.float32)
+    return FloatTable(there, factors, offsets, scales, channels.output_zp)
 
 
 def _promising(rest: Numbers, together: int) -> Numbers:
@@ -135,19 +124,14 @@ class _Search:
     largest_factor: Numbers
 
     @classmethod
-    def of(cls, channels: Channels, room: Room, results: Numbers) -> _Search:
+    def of(cls, channels: Channels, results: Numbers) -> _Search:
         """Find what the channels demand."""
         scale = np.ldexp(channels.multiplier.astype(np.float64), -channels.shift)
         twice = channels.double_round & (channels.shift > 31)
         more = np.where(twice, np.ldexp(1.0, 30 - channels.shift), 0.0)
         bound, ends = channels.bound.astype(np.float64), results[[0, -1]].astype(np.float64)
         reach = np.abs(_steps(scale, more, ends, bound)).max(axis=1)
-        limits = (
-            LARGEST_WEIGHT // np.maximum(room.largest_weight, 1),
-            ((1 << 31) - 1 - 3 * LARGEST_FACTOR) // (channels.bound + 1),
-            (WHOLE // (reach + 2)).astype(np.int64),
-        )
-        factor = np.clip(np.minimum.reduce(limits), 1, LARGEST_FACTOR)
+        factor = np.clip((WHOLE // (reach + 2)).astype(np.int64), 1, LARGEST_FACTOR)
         mirrored = bool(twice.any()) and bool(results[0] < 1)
         return cls(scale, more, mirrored, results.astype(np.float64), bound, reach, factor)
 
@@ -252,11 +236,8 @@ class _Search:
         """Tell for which channels no product is so large that what it is added to loses bits."""
         factors, offsets, scales = parameters
         ends = factors * scales * (self.bound + 3)
-        fits = (scales >= LEAST_SCALE) & (ends < LARGEST_RESULT) & (self.reach * factors + factors < WHOLE)
-        if self.mirrored:
-            # -1 may become 0 in place of a negative number if 0 is its result.
-            fits &= offsets < factors + (self.scale < 0.25)
-        return np.asarray(fits)
+        whole = self.reach * factors + factors + offsets < WHOLE
+        return np.asarray((scales >= LEAST_SCALE) & (ends < LARGEST_RESULT) & whole)
 
 
 def _steps(scale: Reals, more: Reals, results: Reals, bound: Reals) -> Reals:

@@ -11,7 +11,6 @@ from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.requant import (
-    UNSIGNED,
     FloatPanel,
     Panel,
     Rescaling,
@@ -100,7 +99,7 @@ def rescaled(v: Vectors, job: Record, run: Callable[[Rescaling], None]) -> None:
     if v.isa.signed:
         switched(v, job[TileJob.FUSED], limits, job[TileJob.PARAMETERS], run)
     else:
-        run(Rescaling(UNSIGNED, *limits))
+        run(Rescaling(False, False, *limits))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ apply_scale_32 (section 4.5.5) for shifts above 31 then fits 32-bit lanes: the s
 negative v, the rounding term, and the output zero point are added ahead of one arithmetic shift by shift -
 31.
 
-Sets that multiply int16 may do it by one product of float32 instead: `float_table` says when that is exact.
+Sets with `float_rescale` do it by two products of float32 where these are exact: see `float_table`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tosajit.kernels.contract.float_table import MAGIC_BITS
+from tosajit.kernels.contract.pack import MAX_SHIFT
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.slots import RescaleJob
 from tosajit.kernels.sets.values import Number, Register, Value
@@ -25,22 +26,20 @@ PANEL_REGISTERS = 4
 quad words, shift - 31 as words; a register each."""
 SIGNED, UNSIGNED = 31, 32
 """What the slot SIGN has where the sign of a sum matters to its rounding, and where it does not."""
-FLOATING, SIGNED_FLOATING = 0, -1
-"""What the last parameters of a panel are where they are those of `float_table`; others are more."""
+SIGN_BIT = -(1 << 31)
+"""Of a float32."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rescaling:
     """What stays the same for a panel: how its sums are rescaled, and the limits."""
 
-    kind: int
+    signed: bool
+    """Whether the sign of a sum matters to its rounding."""
+    floating: bool
+    """Whether float32 rescale."""
     low: Value
     high: Value
-
-    @property
-    def signed(self) -> bool:
-        """Tell whether the sign of a sum matters to its rounding."""
-        return self.kind == SIGNED
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +47,9 @@ class FloatPanel:
     """The parameters of a panel of channels that float32 rescale."""
 
     factor: Register
+    offset: Register
+    scale: Register
     addend: Register
-    correction: Register
-    """What is subtracted from negative sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +67,8 @@ class Panel:
         """Load those of a panel by its number."""
         step = v.isa.register_bytes
         where = parameters + number * (PANEL_REGISTERS * step)
-        if rescaling.kind <= FLOATING:
-            return FloatPanel(
-                v.load(where, "f32"), v.load(where + step, "f32"), v.load(where + 2 * step, "i32")
-            )
+        if rescaling.floating:
+            return FloatPanel(*(v.load(where + number * step, "f32") for number in range(PANEL_REGISTERS)))
         kinds = {0: "i64", 4: "i64", step: "i64", 2 * step: "i64", 3 * step: "i32"}
         return cls(*(v.load(where + offset, kind) for offset, kind in kinds.items()))
 
@@ -87,9 +84,11 @@ def narrowed(
 def scaled(v: Vectors, words: Register, panel: Panel | FloatPanel, rescaling: Rescaling) -> Register:
     """Return sums of a panel's channels as what remains to be clipped to bytes."""
     if isinstance(panel, FloatPanel):
-        if rescaling.kind == SIGNED_FLOATING:
-            words = words - ((words >> 31) & panel.correction)
-        return v.view(v.fused(panel.addend, v.converted(words, "f32"), panel.factor), "i32") - MAGIC_BITS
+        number, offset = v.converted(words, "f32"), panel.offset
+        if rescaling.signed:
+            offset = v.view((v.view(number, "i32") & SIGN_BIT) ^ v.view(offset, "i32"), "f32")
+        number = v.fused(offset, number, panel.factor)
+        return v.view(v.fused(panel.addend, number, panel.scale), "i32") - MAGIC_BITS
     lanes = range(v.isa.lanes)
     odds = v.shuffled(words, words, [lane | 1 for lane in lanes])
     even = v.even_products(v.view(words, "i64"), panel.even_factor) + panel.even_addend
@@ -114,18 +113,15 @@ def switched(
 ) -> None:
     """Run code for float32 if the parameters say so, else for sums whose sign matters or does not."""
 
-    def either(condition: Value, first: int, second: int) -> None:
-        v.when(condition, lambda: run(Rescaling(first, *limits)), lambda: run(Rescaling(second, *limits)))
+    def either(floating: bool) -> None:
+        signed, other = (Rescaling(signed, floating, *limits) for signed in (True, False))
+        v.when(v.equal(sign, SIGNED), lambda: run(signed), lambda: run(other))
 
-    if v.isa.byte_factors:
-        kind = v.loaded(parameters + (PANEL_REGISTERS - 1) * v.isa.register_bytes)
-        v.when(
-            kind > FLOATING,
-            lambda: either(v.equal(sign, SIGNED), SIGNED, UNSIGNED),
-            lambda: either(v.equal(kind, FLOATING), FLOATING, SIGNED_FLOATING),
-        )
+    if v.isa.float_rescale:
+        kind = v.loaded_word(parameters + (PANEL_REGISTERS - 1) * v.isa.register_bytes)
+        v.when(kind > MAX_SHIFT, lambda: either(True), lambda: either(False))
     else:
-        either(v.equal(sign, SIGNED), SIGNED, UNSIGNED)
+        either(False)
 
 
 def panels(v: Vectors, columns: Value, run: Callable[[Value, Value | None], None]) -> None:

@@ -90,8 +90,8 @@ class InstructionSet:
     """Registers of words that are best made bytes together."""
     signed: bool = False
     """Whether sums whose sign matters to their rounding are rescaled in registers, as others are."""
-    byte_factors: bool = False
-    """Whether int8 weights that are multiplied by a factor are as fast, so that float32 may rescale sums."""
+    float_rescale: bool = False
+    """Whether sums are made int8 sooner by float32, where that is exact."""
     masked: bool = False
     """Whether it stores the bytes of a mask in one instruction."""
     byte_tables: bool = False

@@ -27,7 +27,7 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         byte_lines=True,
         half_rows=FEW if "f16c" in features else 0,
         signed=True,
-        byte_factors=True,
+        float_rescale=True,
         byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates
     )
     symmetric = replace(
@@ -38,7 +38,6 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         covers=(2,),
         block=2,
         byte_width=1,
-        byte_factors=False,
     )
     return replace(with_floats(found), symmetric=symmetric, symmetric_rows=2)
 

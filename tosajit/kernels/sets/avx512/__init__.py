@@ -25,6 +25,7 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
         byte_dots=dots,
         narrowed=4,
         signed=True,
+        float_rescale=True,
         masked=True,
         bias=128 if dots else 0,  # vpdpbusd multiplies unsigned bytes by signed ones
         byte_width=1 if dots else 2,
