@@ -101,7 +101,8 @@ class _Builder:
         assert isinstance(computed, Compute)
         assert computed.runner is not None
         accesses = tuple(map(self._access, state.accesses))
-        return Stateful(computed.runner, accesses, state.reads, state.writes)
+        writes = tuple((one.variable, one.start) for one in state.writes)
+        return Stateful(computed.runner, accesses, state.reads, writes)
 
     def _executed(self, part: Part) -> Step:
         (node,) = part.nodes

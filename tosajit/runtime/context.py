@@ -8,8 +8,6 @@ from dataclasses import field
 from sys import getrefcount
 from typing import Any
 
-import numpy as np
-
 from tiling.records import dataclass, replace
 from tiling.words import plain
 from tosajit.arrays import Array
@@ -27,38 +25,59 @@ class Variable:
     data: Array | None = None
 
 
+class Room:
+    """Arrays that a program writes to, and the parts of them that variables hold then."""
+
+    __slots__ = ("_references", "every", "holds", "made")
+
+    def __init__(self, made: list[Array], holds: list[Array]) -> None:
+        self.made, self.holds = made, holds
+        self.every = [*made, *(one for one, whole in zip(holds, made, strict=True) if one is not whole)]
+        self._references = self.references()
+
+    def references(self) -> list[int]:
+        """How often each of the arrays is referred to."""
+        return [*map(getrefcount, self.every)]
+
+    @property
+    def is_free(self) -> bool:
+        """Whether nobody else has the arrays; without the interpreter's lock no number says that."""
+        return COUNTED and self.references() == self._references
+
+
+COUNTED = bool(getattr(sys, "_is_gil_enabled", lambda: True)())
+"""Whether numbers of references say who has an object."""
+
+
 @dataclass(frozen=True, slots=True)
 class Held:
     """The variables that a program reads, and those that it writes."""
 
     read: list[Variable]
     written: list[Variable]
-    spare: list[list[Array | None]] = field(default_factory=list)
-    """What those that are written have held before."""
+    spare: list[Room] = field(default_factory=list)
+    """What calls have written to, the latest last; each is here once, so that one call has it at a time."""
 
     def contents(self) -> list[Array]:
         """What those that are read hold, not copied."""
         return [variable.data for variable in self.read]  # type: ignore[misc]  # they have been written
 
-    def room(self) -> list[Array]:
+    def room(self) -> Room | None:
         """Arrays for what is to be written, that nobody else has; nothing if there are none."""
         try:
-            arrays = self.spare.pop()
+            room = self.spare.pop(0)
         except IndexError:
-            return []
-        return arrays if max(map(getrefcount, arrays), default=0) == ALONE else []  # type: ignore[return-value]
+            return None
+        if room.is_free:
+            return room
+        if len(self.spare) < 2:
+            self.spare.append(room)
+        return None
 
-    def hold(self, arrays: list[Array]) -> None:
-        """Give the variables that are written these arrays, and keep those that they had."""
-        written = self.written
-        before = [variable.data for variable in written]
-        for variable, array in zip(written, arrays):  # noqa: B905  (as many, and strict= costs a call its time)
+    def hold(self, room: Room) -> None:
+        """Give the variables that are written their arrays."""
+        for variable, array in zip(self.written, room.holds):  # noqa: B905  (as many; strict= costs its time)
             variable.data = array
-        self.spare[:] = (before,)
-
-
-ALONE = max(map(getrefcount, [np.empty(1)])) if getattr(sys, "_is_gil_enabled", lambda: True)() else -1
-"""The references to an array that only a list has; without the interpreter's lock no number says that."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 import numpy as np
 
 from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.kernels.runner import Runner
-from tosajit.runtime.context import Context, Held
+from tosajit.runtime.context import Context, Held, Room
 from tosajit.runtime.steps import Declare, Frame, ReadVariable, WriteVariable
 
 Access = Declare | ReadVariable | WriteVariable
@@ -24,8 +25,8 @@ class Stateful:
     """In the order of the graph."""
     reads: tuple[str, ...]
     """The variables that the last inputs are of."""
-    writes: tuple[str, ...]
-    """The variables that the last outputs are for."""
+    writes: tuple[tuple[str, int], ...]
+    """The variables that the last outputs are for, and at which elements of these they begin."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -51,21 +52,25 @@ class Stateful:
             found = context.held[self] = self._found(context.execution(), set())
         return found
 
-    def room(self) -> list[Array]:
+    def room(self, held: Held) -> Room:
         """New arrays for what is written."""
-        new = self.runner.program.results
-        return [np.empty(shape, storage) for shape, storage in new[len(new) - len(self.writes) :]]
+        new = self.runner.program.results[-len(self.writes) :] if self.writes else []
+        made = [np.empty(shape, storage) for shape, storage in new]
+        starts = [start for _, start in self.writes]
+        return Room(made, [*map(_part, made, starts, (one.shape for one in held.written))])
 
     def work(
-        self, arrays: Sequence[Array], held: Held, into: list[Array] | None, room: list[Array] | None = None
+        self, arrays: Sequence[Array], held: Held, into: list[Array] | None, room: Room | None = None
     ) -> list[Array]:
         """Run on what variables hold; those that are written hold arrays of `room` then, if it is given."""
         new = self.runner.program.results
         leaving = new[: len(new) - len(held.written)]
         results = [np.empty(shape, storage) for shape, storage in leaving] if into is None else into
-        made = room or held.room() or self.room()
-        self.runner.run([*arrays, *held.contents()], [*results, *made])
-        held.hold(made)
+        used = room or held.room() or self.room(held)
+        self.runner.run([*arrays, *held.contents()], [*results, *used.made])
+        held.hold(used)
+        if room is None:
+            held.spare.append(used)
         return results
 
     def _found(self, context: Context, declared: set[str]) -> Held:
@@ -83,4 +88,11 @@ class Stateful:
                     context.writable(node, name, value.dtype, shape)
                     written.add(name)
         variables = context.variables
-        return Held([variables[name] for name in self.reads], [variables[name] for name in self.writes])
+        return Held([variables[name] for name in self.reads], [variables[name] for name, _ in self.writes])
+
+
+def _part(whole: Array, start: int, shape: tuple[int, ...]) -> Array:
+    """The elements from `start` on that have this shape."""
+    if whole.shape == shape:
+        return whole
+    return whole.reshape(-1)[start : start + prod(shape)].reshape(shape)

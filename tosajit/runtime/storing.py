@@ -225,7 +225,8 @@ class _Reader:
             case "stateful":
                 program, accesses, reads, writes = given
                 steps: Any = tuple(self.step(*one) for one in accesses)
-                return Stateful(Runner(self.program(program)), steps, tuple(reads), tuple(writes))
+                pairs = tuple((name, start) for name, start in writes)
+                return Stateful(Runner(self.program(program)), steps, tuple(reads), pairs)
             case "branch" | "loop":
                 inputs, outputs, one, other = given
                 step = Branch if kind == "branch" else Loop

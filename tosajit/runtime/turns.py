@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from sys import getrefcount
 
 from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.kernels.workspace import Workspace
-from tosajit.runtime.context import ALONE, Context, Held, Variable
+from tosajit.runtime.context import COUNTED, Context, Held, Room, Variable
 from tosajit.runtime.stateful import Stateful
 
 Pairs = list[tuple[Variable, Array]]
@@ -20,8 +19,8 @@ class Turn:
 
     before: Pairs
     after: Pairs
-    made: list[Array]
-    """The arrays of `after`."""
+    room: Room
+    """What it writes to."""
     every: tuple[Array, ...]
     """What the program runs on."""
 
@@ -53,7 +52,7 @@ class Turns:
         for variable, array in turn.before:
             if variable.data is not array:
                 return False
-        if [*map(getrefcount, turn.made)] != self._others:
+        if turn.room.references() != self._others:
             return False
         workspace.place(turn.every)
         workspace.step()
@@ -65,28 +64,30 @@ class Turns:
     def _begin(self) -> None:
         """Run on what variables hold, whatever that is, and prepare the turns that follow."""
         stateful, runner = self._stateful, self._stateful.runner
-        if not runner.is_settled or ALONE < 0:
-            stateful.call(self._arrays, self._context, self._results)
+        held = stateful.held(self._context)
+        if not runner.is_settled or not COUNTED:
+            stateful.work(self._arrays, held, self._results)
             return
-        made, then = self._free()
-        self._turns, held = None, stateful.held(self._context)
-        stateful.work(self._arrays, held, self._results, made)
-        self._turns = self._turn(held, made, then), self._turn(held, then, made)
-        self._others = [*map(getrefcount, then)]
+        first, second = self._rooms(held)
+        self._turns = None
+        stateful.work(self._arrays, held, self._results, first)
+        self._turns = self._turn(held, first, second), self._turn(held, second, first)
+        self._others = second.references()
         self._workspace = self._workspace or runner.workspace()
 
-    def _free(self) -> tuple[list[Array], list[Array]]:
-        """Two sets of arrays that nobody else has."""
-        sets = [turn.made for turn in self._turns or () if [*map(getrefcount, turn.made)] == self._others]
-        made, then, *_ = [*sets, self._stateful.room(), self._stateful.room()]
-        return made, then
+    def _rooms(self, held: Held) -> tuple[Room, Room]:
+        """Arrays for two turns that nobody else has."""
+        rooms = [turn.room for turn in self._turns or () if turn.room.references() == self._others]
+        first, second, *_ = [*rooms, *(self._stateful.room(held) for _ in range(2))]
+        return first, second
 
-    def _turn(self, held: Held, before: list[Array], after: list[Array]) -> Turn:
+    def _turn(self, held: Held, before: Room, after: Room) -> Turn:
         """What goes from one set of arrays to the other."""
-        written = dict(zip((one.name for one in held.written), before, strict=True))
+        written = dict(zip((one.name for one in held.written), before.holds, strict=True))
         contents = [
             written.get(one.name, array) for one, array in zip(held.read, held.contents(), strict=True)
         ]
         reads = [pair for pair in zip(held.read, contents, strict=True) if pair[0].name not in written]
-        pairs = [[*zip(held.written, arrays, strict=True)] for arrays in (before, after)]
-        return Turn([*reads, *pairs[0]], pairs[1], after, (*self._arrays, *contents, *self._results, *after))
+        pairs = [[*zip(held.written, room.holds, strict=True)] for room in (before, after)]
+        every = (*self._arrays, *contents, *self._results, *after.made)
+        return Turn([*reads, *pairs[0]], pairs[1], after, every)
