@@ -16,6 +16,7 @@ from tosajit.dtypes import dtype_of
 from tosajit.errors import CompileError
 from tosajit.graph import Block
 from tosajit.graph.binding import use_of
+from tosajit.kernels.sets.registry import instruction_set
 from tosajit.operators.lowering import Lowering
 
 
@@ -24,12 +25,18 @@ def lower(part: Part, options: Options) -> Segment:
     nests: list[Nest] = []
     constants = dict(part.constants)
     for node in part.nodes:
-        at = Lowering(use_of(node, part.block, part.constants), options.checked)
+        at = Lowering(use_of(node, part.block, part.constants), options.checked, array_kernels(options))
         nests += _lowered(at, options)
         constants |= at.added
     tensors = _tensors(part.block, constants, nests)
     dense = {name: np.ascontiguousarray(array) for name, array in constants.items()}
     return Segment(part.name, tuple(nests), tensors, part.inputs, part.outputs, dense)
+
+
+def array_kernels(options: Options) -> bool:
+    """Whether there are array kernels for what nests are recognised as."""
+    kernels = options.run and options.on_host and not options.interpret and options.machine is None
+    return kernels and instruction_set() is not None
 
 
 def _lowered(at: Lowering, options: Options) -> list[Nest]:

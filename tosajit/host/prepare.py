@@ -15,6 +15,7 @@ from tosajit.host.apart import apart
 from tosajit.host.convolution import convolution
 from tosajit.host.depthwise import depthwise
 from tosajit.host.epilogue import epilogue
+from tosajit.host.fourier import alone, fourier, is_transform
 from tosajit.host.lookup import lookup
 from tosajit.host.match import Match, match
 from tosajit.host.moves import moves
@@ -56,7 +57,10 @@ def prepare(
     has to do without.
     """
     made = Prepared()
-    for number, fused in enumerate(groups):
+    for number, fused in enumerate(fourier(groups, made, constants, isa) if isa else groups):
+        if fused in made.units:
+            made.groups.append(fused)
+            continue
         group = _of_our_form(fused, made, constants, isa, number) if isa else fused
         found = _contraction(group, made, constants, isa, number)
         if isinstance(found, Reason):
@@ -134,6 +138,8 @@ def supports(group: Nest) -> bool:
 
     More work on the results is faster on its own, over rows longer than those of register tiles.
     """
+    if is_transform(group):
+        return alone(group)
     found = match(group)
     if found is None:
         return True

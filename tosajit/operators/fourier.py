@@ -6,6 +6,8 @@ of each r of them (Cooley and Tukey 1965), and leaves them where the next step w
 
     next[j, s * l + k] = sum over q < r of last[q, j, k] * exp(-2i * pi * q * (s * l + k) / (r * l))
 
+On the host there are kernels for whole transforms, which know these by the sums that they are.
+
 Numbers along the other dimension lie between, so that all of them are done alike: for the transforms of its
 rows an image is transposed, and transposed back for those of its columns.
 
@@ -16,16 +18,16 @@ elements, with `local_bound` or without.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tiling.expr import acc
-from tiling.nest import Access, Nest, Reduction, Write
+from tiling.expr import acc, const
+from tiling.nest import Access, Axis, Indirect, Nest, Reduction, Write
 from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.graph.operator import Dims, Operator, error_if, level_check, read, table, write
-from tosajit.operators.lowering import Lowering, constant, element, number, shape_of, space
+from tosajit.operators.lowering import Lowering, Space, constant, element, number, shape_of, space
 from tosajit.operators.types import beyond
 from tosajit.profiles import Level
 
@@ -118,10 +120,7 @@ class Step:
         parts, length, radix = np.ogrid[: self.parts, : self.length, : self.radix]
         whole = self.length * self.radix
         turns = (length + self.length * parts) * radix % whole / whole
-        found: Array = np.exp(sign * 2j * np.pi * turns)
-        found.real[np.abs(found.real) < 1e-9] = 0
-        found.imag[np.abs(found.imag) < 1e-9] = 0
-        return found
+        return roots(sign * turns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +164,8 @@ def stages(N: int, H: int, W: int, OW: int) -> list[Step | Transposition]:
 def transforms(use: Lowering, source: Plane, inverse: bool) -> list[Nest]:
     """The nests of all stages."""
     N, H, W = shape_of(use.inputs[0])
+    if use.sums and H * W > 1 and (W > 1 or source.imag):
+        return directly(use, source, 1 if inverse else -1)
     todo = stages(N, H, W, shape_of(use.outputs[0])[2])
     nests: list[Nest] = []
     outputs = Plane(*(output.name for output in use.outputs))
@@ -178,6 +179,63 @@ def transforms(use: Lowering, source: Plane, inverse: bool) -> list[Nest]:
             nests += transposed(use, stage, source, target)
         source = target
     return nests
+
+
+def directly(use: Lowering, source: Plane, sign: int) -> list[Nest]:
+    """The transforms of the rows, and of the columns if there are any, as the sums that they are."""
+    N, H, W = shape_of(use.inputs[0])
+    OW = shape_of(use.outputs[0])[2]
+    target = Plane(*(output.name for output in use.outputs))
+    if 1 in (H, W):  # what lies apart does so by one number
+        at = space({"r": N * H * W // max(H, W), "f": max(H, OW)}, {"k": max(H, W)})
+        return sums(use, "row", at, source, target, sign)
+    between = Plane(f"{use.name}.rows.real", f"{use.name}.rows.imag")
+    rows = sums(use, "row", space({"r": N * H, "f": OW}, {"k": W}), source, between, sign)
+    at = space({"n": N, "f": H, "t": OW}, {"k": H})
+    return [*rows, *sums(use, "column", at, between, target, sign)]
+
+
+def sums(use: Lowering, name: str, at: Space, source: Plane, target: Plane, sign: int) -> list[Nest]:
+    """The real and the imaginary results of transforms along `k`, where f * k turns are those of a circle."""
+    length, turns = at.axes[-1].extent, at.coordinate("f") * at.coordinate("k")
+    place = Indirect(turns & const(length - 1, "i64"))
+    of = {part: constant(use, f"{name}.{part}", array, [place]) for part, array in tables(length).items()}
+    *kept, last = at.axes
+    taken = [last if axis.name == "f" else axis for axis in kept]
+    numbers = [along_axes(at, part, taken) for part in (source.real, source.imag) if part]
+    nests = []
+    for part, used in (
+        (target.real, ("cosine", "back" if sign > 0 else "sine")),
+        (target.imag, ("sine" if sign > 0 else "back", "cosine")),
+    ):
+        reads = [*(of[one] for one in used[: len(numbers)]), *numbers]
+        found = [element(number, access) for number, access in enumerate(reads)]
+        products = [a * b for a, b in zip(found[: len(numbers)], found[len(numbers) :], strict=True)]
+        value = products[0] if len(products) == 1 else products[0] + products[1]
+        write = Write(along_axes(at, part or "", kept), acc("f32"))
+        total = Reduction("add", 0.0, "f32", value)
+        nests.append(Nest("contract", at.axes, tuple(reads), (write,), total, (use.name,)))
+    return nests
+
+
+def along_axes(at: Space, name: str, axes: Sequence[Axis]) -> Access:
+    """An access of float32 with a dimension for each of some axes."""
+    return Access(name, "f32", tuple(a.extent for a in axes), tuple(at(**{a.name: 1}) for a in axes))
+
+
+def roots(turns: Array) -> Array:
+    """Numbers on the unit circle, by turns from 1; parts that are nearly zero are zero."""
+    found: Array = np.exp(2j * np.pi * turns)
+    found.real[np.abs(found.real) < 1e-9] = 0
+    found.imag[np.abs(found.imag) < 1e-9] = 0
+    return found
+
+
+def tables(length: int) -> dict[str, Array]:
+    """Cosines and sines of the parts of a turn, and the sines backwards."""
+    found = roots(np.arange(length) / length)
+    parts = {"cosine": found.real, "sine": found.imag, "back": -found.imag}
+    return {name: part.astype(np.float32) for name, part in parts.items()}
 
 
 def combined(use: Lowering, step: Step, source: Plane, target: Plane, sign: int) -> list[Nest]:

@@ -31,6 +31,8 @@ class Lowering:
     use: Use
     checked: bool = False
     """Whether every REQUIRE has to be watched."""
+    sums: bool = False
+    """Whether a Fourier transform is wanted as the sums that it is, for kernels that know how to do them."""
     added: dict[str, Array] = field(default_factory=dict)
     """By name: attributes and index tables that kernels read."""
 

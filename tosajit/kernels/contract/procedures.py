@@ -15,6 +15,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 from tosajit.kernels.contract import (
+    butterflies,
     fused,
     interleave,
     lines,
@@ -86,6 +87,11 @@ PROCEDURES: Mapping[str, Procedure] = {
     "lookup_i8": Procedure(transposing.lookup_i8),
     "greatest_line_i8": Procedure(partial(lines.lines_i8, True)),
     "least_line_i8": Procedure(partial(lines.lines_i8, False)),
+    **{
+        f"{name}_{lanes}": Procedure(body)
+        for lanes in butterflies.LANES
+        for name, body in butterflies.steps(lanes).items()
+    },
     **{
         f"{body.__name__}_{few}_{bits}": Procedure(partial(body, f"i{bits}", few))
         for body in (transposing.interleave_rows, transposing.part_columns)

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from textwrap import indent
 from types import ModuleType
 
-from tosajit.kernels.contract import convolution, depthwise, moves, packs, structure, winograd
+from tosajit.kernels.contract import convolution, depthwise, fourier, moves, packs, structure, winograd
+from tosajit.kernels.contract.butterflies import RADIX, steps
 from tosajit.kernels.contract.spec import LEAST_BYTES, MAX_PANEL_ROWS, ContractSpec, Epilogue
 from tosajit.kernels.instances import called_names
 from tosajit.kernels.sets.description import InstructionSet
@@ -81,6 +82,18 @@ def pack_source(spec: ContractSpec) -> str:
 def move_source(isa: InstructionSet) -> str:
     """Return the kernel that copies rows of bytes."""
     return _module("Rows of bytes", ContractSpec(isa, "move"), moves, "rows")
+
+
+def fourier_source(isa: InstructionSet, kind: str, lanes: int) -> str:
+    """Return the kernel that transforms `rows` or `columns`, in registers of so many numbers."""
+    used = called_names(fourier, kind)
+    stems = {name: f"{name}_{lanes}" for name in steps(lanes)}
+    imports = vector_imports(isa, sorted(used & VECTORS), stems)
+    head = HEADER.format(
+        title=f"Fourier transforms of {kind}", isa=isa.name, module="fourier", imports=imports
+    )
+    in_turn = f", IN_TURN={lanes > RADIX}" if "IN_TURN" in used else ""
+    return f"{head}\n\nkernel = instance(fourier.{kind}, BLOCK={fourier.BLOCK}{in_turn})\n"
 
 
 def vector_imports(isa: InstructionSet, names: Sequence[str], stems: Mapping[str, str] | None = None) -> str:

@@ -40,6 +40,8 @@ ELEMENT = 1
 """Bytes of an element of the input of a depthwise convolution."""
 WIDE = False
 """Whether int8 are widened ahead of products."""
+IN_TURN = True
+"""Whether a register has more numbers than go together in the second step of a Fourier transform."""
 MATRICES = False
 """Whether whole matrices are multiplied."""
 FLIPPED = True
@@ -68,6 +70,7 @@ pack_i8 = pack_halves = least_bf16 = copy_run
 copy_rows = copy_rows_by = fill_rows = copy_run
 transform_inputs = transform_wide_inputs = transform_lines = transform_sums = transform_line_sums = copy_run
 transform_sums_of_squares = transform_squares = transform_square_sums = copy_run
+quarters_first = quarters_first_of_pairs = quarters_second = quarters_apart = halves = spectrum = copy_run
 """Vector code of the set: `procedures` says what each is."""
 
 

@@ -81,7 +81,11 @@ class Value:
     def __mul__(self, other: Number) -> Value:
         if isinstance(other, int) and other == 1:
             return self
-        return self._of(self.b.mul(self.raw, self._raw(other)))
+        multiply = self.b.fmul if self._floats() else self.b.mul
+        return self._of(multiply(self.raw, self._raw(other)))
+
+    def __neg__(self) -> Value:
+        return self._of(self.b.fneg(self.raw) if self._floats() else self.b.neg(self.raw))
 
     __radd__, __rmul__ = __add__, __mul__
 
