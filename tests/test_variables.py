@@ -403,3 +403,29 @@ def test_variables_survive_a_file() -> None:
     context, known = tj.Context(), oracle.Context()
     for x in (bytes_(1, 2, 3), bytes_(0, 0, 0)):
         assert_runs(graph, x, context=context, known=known)
+
+
+def test_what_is_put_into_a_variable_by_hand_fits_it() -> None:
+    model, context = tj.compile(accumulator()), tj.Context()
+    model(bytes_(0, 0, 0), context=context)
+    state = context.variables["state"]
+    for given, text in (
+        (bytes_(1, 2), r"it is INT8\[3\], stored as int8, but is given int8\[2\]"),
+        (np.zeros(3, np.int32), r"is given int32\[3\]"),
+        ([1, 2, 3], "is given list"),
+        (None, "is given NoneType"),
+    ):
+        with pytest.raises(tj.InputError, match=text):
+            state.data = given
+    state.data = np.arange(6, dtype=np.int8)[::2]
+    assert model(bytes_(0, 0, 0), context=context).tolist() == [0, 2, 4]
+
+
+def test_arrays_that_are_put_into_variables_by_hand_stay_as_they_are() -> None:
+    model, context = tj.compile(accumulator()), tj.Context()
+    model(bytes_(0, 0, 0), context=context)
+    given = bytes_(5, 6, 7, 8)
+    context.variables["state"].data = given[:3]
+    for _ in range(3):
+        model(bytes_(1, 1, 1), context=context)
+    assert given.tolist() == [5, 6, 7, 8]

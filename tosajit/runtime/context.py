@@ -8,21 +8,39 @@ from dataclasses import field
 from sys import getrefcount
 from typing import Any
 
-from tiling.records import dataclass, replace
+import numpy as np
+
+from tiling.records import dataclass
 from tiling.words import plain
 from tosajit.arrays import Array
 from tosajit.dtypes import DType
-from tosajit.errors import RequireError
+from tosajit.errors import InputError, RequireError
 
 
-@dataclass
 class Variable:
     """A variable tensor; `data` is None until it is written."""
 
-    name: str
-    dtype: DType
-    shape: tuple[int, ...]
-    data: Array | None = None
+    __slots__ = ("array", "dtype", "name", "shape")
+
+    def __init__(self, name: str, dtype: DType, shape: tuple[int, ...], array: Array | None = None) -> None:
+        self.name, self.dtype, self.shape, self.array = name, dtype, shape, array
+
+    @property
+    def data(self) -> Array | None:
+        """What it holds, not copied; what is assigned is copied, as programs will write to it."""
+        return self.array
+
+    @data.setter
+    def data(self, given: Any) -> None:
+        what = f"{given.dtype}{list(given.shape)}" if isinstance(given, np.ndarray) else type(given).__name__
+        if what != f"{self.dtype.storage}{list(self.shape)}":
+            form = f"{self.dtype.name}{list(self.shape)}, stored as {self.dtype.storage}"
+            raise InputError(f"variable {self.name}: it is {form}, but is given {what}")
+        self.array = np.array(given, order="C")
+
+    def copy(self) -> Variable:
+        """A variable that holds the same, apart from this one."""
+        return Variable(self.name, self.dtype, self.shape, None if self.array is None else self.array.copy())
 
 
 class Room:
@@ -60,7 +78,7 @@ class Held:
 
     def contents(self) -> list[Array]:
         """What those that are read hold, not copied."""
-        return [variable.data for variable in self.read]  # type: ignore[misc]  # they have been written
+        return [variable.array for variable in self.read]  # type: ignore[misc]  # they have been written
 
     def room(self) -> Room | None:
         """Arrays for what is to be written, that nobody else has; nothing if there are none."""
@@ -77,7 +95,7 @@ class Held:
     def hold(self, room: Room) -> None:
         """Give the variables that are written their arrays."""
         for variable, array in zip(self.written, room.holds):  # noqa: B905  (as many; strict= costs its time)
-            variable.data = array
+            variable.array = array
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +124,7 @@ class Context:
 
     def recording(self) -> Context:
         """Copies of the variables, with a log."""
-        every = {name: replace(one) for name, one in self.variables.items()}
-        for one in every.values():
-            one.data = None if one.data is None else one.data.copy()
-        return Context(every, log={})
+        return Context({name: one.copy() for name, one in self.variables.items()}, log={})
 
     def note(self, runner: object, arrays: Sequence[Array]) -> None:
         """Log that a program runs on these arrays."""
@@ -137,14 +152,12 @@ class Context:
             text = f"{variable.name} is declared twice [TOSA 1.0.1 section 2.17.1]"
             raise RequireError(f"{node} (VARIABLE): {text}")
         if variable.name not in self.variables:
-            initial = None if variable.data is None else variable.data.copy()
-            made = Variable(variable.name, variable.dtype, variable.shape, initial)
-            self.variables.setdefault(variable.name, made)
+            self.variables.setdefault(variable.name, variable.copy())
         self.seen.add(variable.name)
 
     def write(self, node: str, name: str, dtype: DType, array: Array) -> None:
         """Carry out VARIABLE_WRITE (TOSA 1.0.1 section 2.17.2)."""
-        self.writable(node, name, dtype, array.shape).data = array.copy()
+        self.writable(node, name, dtype, array.shape).array = array.copy()
 
     def writable(self, node: str, name: str, dtype: DType, shape: tuple[int, ...]) -> Variable:
         """The variable to write such a tensor to."""

@@ -50,14 +50,14 @@ class Turns:
             return False
         turn, following = self._turns
         for variable, array in turn.before:
-            if variable.data is not array:
+            if variable.array is not array:
                 return False
         if turn.room.references() != self._others:
             return False
         workspace.place(turn.every)
         workspace.step()
         for variable, array in turn.after:
-            variable.data = array
+            variable.array = array
         self._turns = following, turn
         return True
 
