@@ -10,7 +10,7 @@ import tosajit as tj
 from tests.tflite_cases import draw, drawn
 from tests.tflite_cases.files import RawModel, RawOperator, RawSubgraph, RawTensor
 from tests.tflite_cases.running import fault
-from tosajit.frontends.tflite.options import AddOptions, SoftmaxOptions
+from tosajit.frontends.tflite.options import AddOptions, FullyConnectedOptions, SoftmaxOptions
 from tosajit.frontends.tflite.schema import Type
 
 LEFT = (
@@ -46,6 +46,20 @@ def test_an_open_batch_is_one() -> None:
     node = RawOperator("ADD", (0, 0), (1,), AddOptions())
     graph = tj.load(RawModel([RawSubgraph(tensors, [node], [0], [1])]).bytes())
     assert [value.shape for value in (*graph.inputs, *graph.outputs)] == [(1, 2), (1, 2)]
+
+
+def test_what_does_not_fit_an_open_extent_names_the_input_and_the_remedy() -> None:
+    tensors = [
+        RawTensor("sound", Type.FLOAT32, (1, 1), signature=(1, -1)),
+        RawTensor("weights", Type.FLOAT32, (1, 2), data=np.ones((1, 2), np.float32).tobytes()),
+        RawTensor("y", Type.FLOAT32, (1, 1)),
+    ]
+    node = RawOperator("FULLY_CONNECTED", (0, 1, -1), (2,), FullyConnectedOptions())
+    with pytest.raises(tj.ModelError) as caught:
+        tj.load(RawModel([RawSubgraph(tensors, [node], [0], [2])]).bytes())
+    first, second = caught.value.refusals
+    text = "sound (input): its shape is [1, ?], and taken as [1, 1]; give shapes={'sound': (…)}"
+    assert (str(first), second.operator) == (text, "FULLY_CONNECTED")
 
 
 def test_every_one_of_them_is_drawn() -> None:

@@ -31,15 +31,19 @@ def closed(name: str, declared: Sequence[int] | None, given: Sequence[int] | Non
             known = "not known" if declared is None else written(declared)
             raise Open(f"its shape is {known}, but {list(extents)} is given")
         return extents
-    remedy = f"give shapes={{{name!r}: (…)}}"
     if declared is None:
-        raise Open("its shape is not known", remedy)
+        raise Open("its shape is not known", remedy(name))
     if min(declared[1:], default=0) < 0:
-        raise Open(f"its shape is {written(declared)}", remedy)
+        raise Open(f"its shape is {written(declared)}", remedy(name))
     if declared and declared[0] < 0:
-        LOG.warning("%s: its shape is %s; the batch is taken as 1: %s", name, written(declared), remedy)
+        LOG.warning("%s: its shape is %s; the batch is taken as 1: %s", name, written(declared), remedy(name))
         return (1, *declared[1:])
     return tuple(declared)
+
+
+def remedy(name: str) -> str:
+    """What to do about an input whose shape is open."""
+    return f"give shapes={{{name!r}: (…)}}"
 
 
 def check_names(given: Mapping[str, Any] | None, inputs: Iterable[str], what: str = "shapes") -> None:

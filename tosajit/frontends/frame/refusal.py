@@ -57,7 +57,7 @@ class Refusals:
             text = f"its attributes or operands make no sense ({type(error).__name__}: {error})"
             self.add(node, operator, Refused(text))
 
-    def settle(self) -> None:
-        """Raise `ModelError` with all refusals, if there are any."""
+    def settle(self, *before: Refusal) -> None:
+        """Raise `ModelError` with all refusals, if there are any, behind what may be their reason."""
         if self._found:
-            raise ModelError(self._found)
+            raise ModelError([*before, *self._found])

@@ -12,7 +12,7 @@ import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.errors import FileError
+from tosajit.errors import FileError, Refusal
 from tosajit.files.cursor import Bytes
 from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Declaration, Refusals, Refused
@@ -29,7 +29,7 @@ from tosajit.frontends.tflite.reader import read_model
 from tosajit.frontends.tflite.schema import OPERATORS, Type
 from tosajit.frontends.tflite.variables import Variables
 from tosajit.graph import Graph
-from tosajit.graph.extents import Shapes, check_names, closed
+from tosajit.graph.extents import Shapes, check_names, closed, remedy, written
 from tosajit.tracing.recorder import Trace, current_trace, recording
 from tosajit.tracing.tensor import Tensor
 
@@ -49,11 +49,20 @@ def graph_of(data: Bytes, signature: str | None = None, shapes: Shapes | None = 
         for name, place in inputs:
             walk.take(place, name, ends, (shapes or {}).get(name))
         walk.run()
-        lowering.refusals.settle()
+        taken = [one for name, place in inputs if (one := _taken(name, subgraph.tensors[place], shapes))]
+        lowering.refusals.settle(*taken)
         for name, place in outputs:
             walk.give(place, name, ends)
-        lowering.refusals.settle()
+        lowering.refusals.settle(*taken)
     return ends.graph()
+
+
+def _taken(name: str, record: records.Tensor, shapes: Shapes | None) -> Refusal | None:
+    """What to say of an input with open extents, if something is refused that may follow from them."""
+    if name in (shapes or {}) or min(record.signature, default=0) >= 0:
+        return None
+    reason = f"its shape is {written(record.signature)}, and taken as {list(record.shape)}"
+    return Refusal(name, "input", reason, remedy(name))
 
 
 def _entry(model: records.Model, signature: str | None) -> tuple[records.Subgraph, Named, Named]:
