@@ -201,8 +201,8 @@ import numpy as np
 import tosajit as tj
 found, *_ = tj.load_executable(sys.argv[1])(np.load(sys.argv[2]))
 heavy = {
-    "numba", "pydantic", "html", "logging", "numpy.typing", "tiling.plan", "tosajit.graph.operator",
-    "tosajit.compiler.stages", "tosajit.operators", "tosajit.checks",
+    "numba", "pydantic", "html", "logging", "numpy.typing", "ml_dtypes", "tiling.plan",
+    "tosajit.graph.operator", "tosajit.compiler.stages", "tosajit.operators", "tosajit.checks",
 }
 print(found.tobytes().hex(), sorted(heavy & set(sys.modules)))
 """

@@ -16,7 +16,7 @@ from tiling.records import dataclass
 from tiling.target import Target
 from tosajit import customs
 from tosajit.arrays import Array
-from tosajit.dtypes import DTYPES
+from tosajit.dtypes import DTYPES, NAMED
 from tosajit.errors import CompileError
 from tosajit.graph import Node, Value
 from tosajit.kernels import threads
@@ -29,9 +29,11 @@ from tosajit.runtime.interface import Interface
 from tosajit.runtime.stateful import Stateful
 from tosajit.runtime.steps import Declare, Known, ReadVariable, Step, WriteVariable
 
-_PLAIN = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
-_KINDS = {str(d.storage): d.storage for d in DTYPES.values()} | {name: np.dtype(name) for name in _PLAIN}
+_INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+_KINDS = {name: np.dtype(name) for name in ("bool", *_INTEGERS, "float16", "float32")}
 """The types that arrays may have, by their names."""
+_LATE = {stored: DTYPES[name] for name, stored in NAMED.items()}
+"""Those that NumPy does not have itself."""
 OURS = (Compute, Run, Stateful, Branch, Loop, Declare, ReadVariable, WriteVariable, Known)
 """The steps that have a form."""
 
@@ -206,6 +208,10 @@ _VARIABLES: Mapping[str, type[Declare | ReadVariable | WriteVariable]] = {
 }
 
 
+def _kind(name: str) -> np.dtype[Any]:
+    return _KINDS[name] if name in _KINDS else _LATE[name].storage
+
+
 @dataclass(slots=True)
 class _Reader:
     """The way back."""
@@ -262,7 +268,7 @@ class _Reader:
             constants=self.arrays(given["constants"]),
             inputs=tuple(given["inputs"]),
             outputs=tuple(given["outputs"]),
-            results=tuple((tuple(shape), _KINDS[name]) for shape, name in given["results"]),
+            results=tuple((tuple(shape), _kind(name)) for shape, name in given["results"]),
             arena_bytes=given["arena_bytes"],
             threads=given["threads"],
             checked=given["checked"],
@@ -277,6 +283,6 @@ class _Reader:
         return {name: self.array(*array) for name, array in given.items()}
 
     def array(self, kind: str, shape: list[int], blob: int) -> Array:
-        array = np.frombuffer(self.blobs[blob], _KINDS[kind]).reshape(shape)
+        array = np.frombuffer(self.blobs[blob], _kind(kind)).reshape(shape)
         array.flags.writeable = False
         return array
