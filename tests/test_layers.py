@@ -118,7 +118,10 @@ def test_no_modules_import_each_other() -> None:
     TopologicalSorter(found).prepare()
 
 
-IMPORTS = ["import tiling", "import tosajit", "import tosajit.conformance", "import tosajit.cli"]
+IMPORTS = [
+    *("import tiling", "import tosajit", "import tosajit.conformance", "import tosajit.cli"),
+    "import tosajit.runtime.building",
+]
 LOADS = "import tosajit as tj; g = tj.samples.load('ds_cnn'); tj.validate(g); str(g); repr(g)"
 
 

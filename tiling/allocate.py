@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
-from random import Random
 from typing import TypeVar
 
 from tiling.records import dataclass
@@ -108,6 +107,8 @@ def _climbed(
     lives: Sequence[Lifetime], order: list[int], offsets: list[int], total: int, bound: int, tries: int
 ) -> tuple[list[int], int]:
     """Let the buffer that ends highest, or one that is in its way, choose earlier, as long as that helps."""
+    from random import Random
+
     random = Random(len(lives))
     for _ in range(tries):
         top = max(range(len(lives)), key=lambda i: offsets[i] + lives[i].bytes)

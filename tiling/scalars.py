@@ -7,7 +7,6 @@ gives, what passes need to know of it, and what it costs. An expression can be m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Literal
 
@@ -116,6 +115,8 @@ def _remedy(name: str) -> str:
     types = [row.type for row in TABLE if row.base == base]
     if types:
         return f"; {base} is for {' or '.join(types)}"
+    from difflib import get_close_matches
+
     near = get_close_matches(base, dict.fromkeys(row.base for row in TABLE), 1)
     rows = [row.name for row in TABLE if row.base in near]
     return f"; did you mean {next((row for row in rows if row.endswith(type)), rows[0])}?" if rows else ""

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from html import escape
 from itertools import count
 from math import prod
 
@@ -44,6 +43,8 @@ def program_text(program: Program) -> str:
 
 def program_html(program: Program) -> str:
     """The program for notebooks: the groups fold out."""
+    from html import escape
+
     memory = escape("\n".join(memory_lines(program)))
     parts = [f"<b>{escape(_title(program))}</b>"]
     parts += [f"<details><summary>memory</summary><pre>{memory}</pre></details>"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from html import escape
 from types import MappingProxyType
 from typing import Any
 
@@ -29,6 +28,8 @@ class Made:
         return f"<Made by {self.stage}: {', '.join(self.values)}>"
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         return f"<pre>{escape(str(self))}</pre>"
 
 

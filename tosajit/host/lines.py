@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tosajit.arrays import Array
-from tosajit.kernels.contract.lines import SHIFT
+from tosajit.kernels.contract.agreed import SHIFT
 
 X = np.arange(-128, 128)
 LEAST, GREATEST = -128, 127

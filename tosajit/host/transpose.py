@@ -6,9 +6,9 @@ from textwrap import indent
 
 from tiling.expr import BYTES
 from tiling.nest import Nest
+from tosajit.kernels.contract.agreed import FEW
 from tosajit.kernels.contract.source import vector_imports
 from tosajit.kernels.contract.spec import LINE, side_of
-from tosajit.kernels.contract.transposing import FEW
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.link import Unit, Word
 from tosajit.kernels.sets.description import InstructionSet

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from tosajit.kernels.contract.agreed import SHIFT
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
-
-SHIFT = 6
-"""Bits of a line below its integers."""
 
 
 def lines_i8(

@@ -29,6 +29,7 @@ from tosajit.kernels.contract import (
     transforms,
     transposing,
 )
+from tosajit.kernels.contract.agreed import FEW
 from tosajit.kernels.sets.registry import required
 from tosajit.kernels.sets.values import Value
 from tosajit.kernels.sets.vectors import Vectors
@@ -96,7 +97,7 @@ PROCEDURES: Mapping[str, Procedure] = {
         f"{body.__name__}_{few}_{bits}": Procedure(partial(body, f"i{bits}", few))
         for body in (transposing.interleave_rows, transposing.part_columns)
         for bits in (8, 16, 32)
-        for few in transposing.FEW
+        for few in FEW
     },
 }
 

@@ -8,9 +8,6 @@ from tosajit.kernels.contract.spec import side_of
 from tosajit.kernels.sets.values import BYTES, Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
-FEW = (2, 3, 4, 8)
-"""How many rows are put side by side, and columns apart, at once."""
-
 
 def transpose(
     kind: str, v: Vectors, source: Value, target: Value, source_pitch: Value, target_pitch: Value
