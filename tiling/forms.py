@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Hashable, Sequence
 
 from tiling.expr import walk
 from tiling.nest import Nest, Write, nest_exprs
-from tiling.normal import normalise
+from tiling.normal import normalise, share_reads
 from tiling.records import dataclass, replace
 
 
@@ -38,6 +38,8 @@ class Form:
     """All operands that are read, by array kernels too."""
     steps: int
     """How many scalar steps a point takes."""
+    size: int
+    """How many reads and results it has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +96,7 @@ class Forms:
         form, pattern = piece.form, tuple([every.index(name) for name in names])
 
         def shared() -> Nest:
-            return normalise(_called(form.nest, tuple(map(str, pattern))))
+            return share_reads(_called(form.nest, tuple(map(str, pattern))))
 
         found = self._once(_called, form, (), pattern, shared)
         assert found is not None
@@ -186,6 +188,7 @@ def _formed(nest: Nest, numbers: Sequence[int]) -> Form:
         tuple(numbers[first:last]),
         frozenset((*numbers[:first], *numbers[last:])),
         sum(1 for _ in walk(*nest_exprs(nest))),
+        last,
     )
 
 

@@ -149,13 +149,14 @@ class _Fusion:
         """Whether the writer of an operand and its consumer are small enough for one group."""
         numbers = (*self.writers[operand], consumer)
         pieces = [piece for number in numbers if (piece := self.nests[number]) is not None]
-        forms = [piece.form for piece in pieces]
-        axes = max([len(form.nest.axes) for form in forms])
+        axes = operands = steps = 0
+        for piece in pieces:  # in one pass: it is asked of each pair, mostly more than once
+            form = piece.form
+            axes, operands, steps = max(axes, len(form.nest.axes)), operands + form.size, steps + form.steps
         most = min(MAX_OPERANDS, MAX_STRIDES // axes if axes else MAX_OPERANDS)
-        operands = sum([len(form.reads) + len(form.writes) for form in forms])
         if operands > most:
             operands -= sum([self.forms.repeated(piece) for piece in pieces])
-        return operands <= most and sum([form.steps for form in forms]) <= MAX_STEPS
+        return operands <= most and steps <= MAX_STEPS
 
     def _repeats_work(self, number: int, consumer: Piece, position: int, operand: str) -> bool:
         """Whether a computed value is better kept in memory than computed where it is read."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from operator import attrgetter
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -100,7 +101,12 @@ def _written(cls: Any) -> Callable[..., None]:
     """What Python's dataclasses do at last: it is compiled from a text, so that it runs as fast as theirs."""
     fields = dataclasses.fields(cls)
     names: dict[str, Any] = {"_set": object.__setattr__, "_none": FACTORY}
-    text = "_set(self, {!r}, {})" if cls.__dataclass_params__.frozen else "self.{} = {}"
+    text = "self.{} = {}"
+    if cls.__dataclass_params__.frozen:
+        slots = {field.name: vars(cls).get(field.name) for field in fields}
+        has_slots = all(isinstance(slot, MemberDescriptorType) for slot in slots.values())
+        text = "_set_{}(self, {})" if has_slots else "_set(self, {!r}, {})"
+        names |= {f"_set_{name}": slot.__set__ for name, slot in slots.items() if has_slots}
     places: list[str] = []
     named: list[str] = []
     lines: list[str] = []

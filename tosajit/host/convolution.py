@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -39,6 +40,9 @@ from tosajit.kernels.contract.source import gather_source, pack_source, tile_sou
 from tosajit.kernels.contract.spec import ContractSpec
 from tosajit.kernels.layout import Layout
 from tosajit.kernels.link import Unit, Word
+
+KNOWN = 256
+"""Shapes that are remembered: in networks of unrolled steps most are alike."""
 
 
 def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
@@ -222,13 +226,17 @@ def _finished(request: Request, made: Prepared, prepared: tuple[Access, ...], fi
     done = replace(group, prepared=prepared, grain=grain_of(group, found, 2 * request.isa.lanes))
     kinds = request.left.type, "f32" if request.left.type == "f32" else request.right.type
     spec = ContractSpec(request.isa, "convolution", *kinds)
-    blocking = _blocking(request)
-    words = {int(slot): number for slot, number in blocking.slots().items()}
-    words[Slot.INPUT_ZP], words[Slot.WEIGHT_ZP] = request.zero_points
+    known, scratch = _numbers(_blocking(request))
+    words = {**known, Slot.INPUT_ZP: request.zero_points[0], Slot.WEIGHT_ZP: request.zero_points[1]}
     helpers = {int(Slot.GATHER): gather_source(request.isa), int(Slot.TILE): tile_source(spec)}
-    scratch = blocking.scratch_bytes
     made.units[done] = array_unit(request, done, finish, spec, Slot, words, helpers, scratch)
     return done
+
+
+@lru_cache(maxsize=KNOWN)
+def _numbers(blocking: Blocking) -> tuple[Mapping[int, int], int]:
+    """The numbers that a kernel is called with for a shape, by slot, and the scratch memory that it needs."""
+    return {int(slot): number for slot, number in blocking.slots().items()}, blocking.scratch_bytes
 
 
 def _blocking(request: Request) -> Blocking:

@@ -69,7 +69,7 @@ def _wanted(sums: Array, scale: Scale) -> Array:
     sums *= scale.factor
     sums += scale.addend
     if negative is not None:
-        sums[negative] -= scale.correction
+        np.subtract(sums, scale.correction, out=sums, where=negative)
     sums >>= scale.shift
     return sums
 
@@ -92,8 +92,9 @@ def _near(least: Array, room: int) -> tuple[int, int, int] | None:
 
 def _limits(extreme: np.ufunc, least: Array, chosen: Array, moves: Array) -> Array:
     """The greatest or least of chosen pairs for all factors, [of the first byte][of the second]."""
-    first, second = np.nonzero(chosen)
+    places = np.flatnonzero(chosen)  # of two dimensions it takes as long as all else
+    first, second = np.divmod(places, BYTES.size)
     rows, starts = np.unique(first, return_index=True)
-    of_rows = extreme.reduceat(least[chosen][:, None] - BYTES[second, None] * moves, starts)
+    of_rows = extreme.reduceat(least.ravel()[places, None] - BYTES[second, None] * moves, starts)
     found: Array = extreme.reduce(of_rows[:, None] - (BYTES[rows, None] * moves)[:, :, None])
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -34,15 +35,10 @@ def multipliers_of(scales: float | Sequence[float] | Array, bits: int = 32) -> t
     return multipliers, shifts
 
 
-def multiplier_of(scale: float) -> tuple[int, int]:
+@lru_cache(maxsize=1 << 10)
+def multiplier_of(scale: float, bits: int = 32) -> tuple[int, int]:
     """The same for one scale."""
-    multipliers, shifts = multipliers_of(scale)
-    return int(multipliers[0]), int(shifts[0])
-
-
-def narrow_multiplier_of(scale: float) -> tuple[int, int]:
-    """The same for one scale, with 15 bits of it."""
-    multipliers, shifts = multipliers_of(scale, 16)
+    multipliers, shifts = multipliers_of(scale, bits)
     return int(multipliers[0]), int(shifts[0])
 
 
@@ -56,16 +52,18 @@ def rescale(
     rounding: RoundingMode = RoundingMode.DOUBLE_ROUND,
 ) -> Tensor:
     """`(value - input_zp) * scale + output_zp`, saturated to a type; a scale for each channel, or one."""
-    multipliers, shifts = multipliers_of(scale, 16 if value.dtype is INT48 else 32)
-    if np.all(multipliers == multipliers[0]) and np.all(shifts == shifts[0]):
-        multipliers, shifts = multipliers[:1], shifts[:1]
-    pairs = np.stack([multipliers, shifts], axis=-1)
+    bits = 16 if value.dtype is INT48 else 32
+    if isinstance(scale, float):
+        pairs = [multiplier_of(scale, bits)]
+    else:
+        pairs = [*zip(*(numbers.tolist() for numbers in multipliers_of(scale, bits)), strict=True)]
+    pairs = pairs[:1] if len({*pairs}) == 1 else pairs
     return scaled(value, pairs, dtype, input_zp=input_zp, output_zp=output_zp, rounding=rounding)
 
 
 def scaled(
     value: Tensor,
-    pairs: Sequence[tuple[int, int]] | Array,
+    pairs: Sequence[tuple[int, int]],
     dtype: DType,
     *,
     input_zp: int = 0,

@@ -13,7 +13,6 @@ from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.quantized import centred, moved, quantized_bounds, ratio
 from tosajit.frontends.common.scale import (
     multiplier_of,
-    narrow_multiplier_of,
     number_like,
     rescale,
     rounded_twice,
@@ -129,8 +128,8 @@ def hard_swish(node: Node) -> Tensor:
 def _hard_swish(numbers: Array, value: Operand, result: Described) -> Array:
     """The fixed-point arithmetic of 16 bits that TFLite has for bytes."""
     fine_scale = np.float32(value.scale) * np.float32(1 / 128)
-    outer, outer_shift = narrow_multiplier_of(float(fine_scale / np.float32(result.scale)))
-    inner, inner_shift = narrow_multiplier_of(float(fine_scale / np.float32(3 / 32768)))
+    outer, outer_shift = multiplier_of(float(fine_scale / np.float32(result.scale)), 16)
+    inner, inner_shift = multiplier_of(float(fine_scale / np.float32(3 / 32768)), 16)
     right, left = outer_shift - 15, 15 - inner_shift
     if right < 0:
         raise Refused("its result has a scale that is more than 128 times as fine as that of its operand")

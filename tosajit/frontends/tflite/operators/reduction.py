@@ -13,7 +13,7 @@ from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.quantized import centred
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest, product, reduced, shape_without
-from tosajit.frontends.common.scale import narrow_multiplier_of, number_like, scaled, wide
+from tosajit.frontends.common.scale import multiplier_of, number_like, scaled, wide
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Operand
@@ -119,7 +119,7 @@ def _scaled_product(node: Node, options: ReducerOptions) -> Tensor:
     if count > _FACTORS:
         raise Refused(f"it multiplies {count} numbers one after the other, but may at most {_FACTORS}")
     scale = (float(value.scale) ** count / float(result.scale)) ** (1 / count)
-    multiplier, shift = narrow_multiplier_of(scale)
+    multiplier, shift = multiplier_of(scale, 16)
     pair = multiplier << 16, shift + 16
     rows = reshaped(transposed(centred(value), [*kept, *axes]), (-1, count))
     found = part(rows, 1, 0, 1)
