@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from tiling.records import dataclass, replace
 from tosajit import ops
@@ -33,6 +33,26 @@ class Inside:
     """What is added to the names of tensors that have the other type."""
     enter: Callable[[Tensor], Tensor]
     leave: Callable[[Tensor], Tensor]
+
+
+class Found(Protocol):
+    """What a front end has found for a name."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in the graph."""
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether its elements are known."""
+
+
+F = TypeVar("F", bound=Found)
+
+
+def leaving(found: F, name: str) -> F:
+    """What an output is made of; a constant makes way for an output that is called as it is."""
+    return replace(found, name=f"{name}/known") if found.is_constant and found.name == name else found
 
 
 class Ends:

@@ -18,7 +18,7 @@ from tosajit.files.cursor import Bytes
 from tosajit.frontends.common.bounded import Bounded
 from tosajit.frontends.common.bytes import UNSIGNED, WIDE
 from tosajit.frontends.frame import Declaration, Refused
-from tosajit.frontends.frame.ends import Ends
+from tosajit.frontends.frame.ends import Ends, leaving
 from tosajit.frontends.frame.proportion import Proportion, below
 from tosajit.frontends.frame.tidy import tidied
 from tosajit.frontends.frame.walk import Lowering, Unlowered
@@ -186,9 +186,7 @@ class Walk:
     def give(self, name: str, ends: Ends) -> None:
         """Make a result an output of the graph."""
         with self.lowering.refusals.collecting(name, "output"):
-            found = self.operand(name)
-            if found.is_constant and found.name == name:  # the output is called so, not the constant
-                found = replace(found, name=f"{name}/known")
+            found = leaving(self.operand(name), name)
             if isinstance(found.value, Bounded):
                 ends.give(found.value.whole, name, found.type.label, found.value.inside)
                 return

@@ -16,7 +16,7 @@ from tosajit.errors import FileError, Refusal
 from tosajit.files.cursor import Bytes
 from tosajit.frontends.common.state import State
 from tosajit.frontends.frame import Declaration, Refusals, Refused
-from tosajit.frontends.frame.ends import Ends
+from tosajit.frontends.frame.ends import Ends, leaving
 from tosajit.frontends.frame.proportion import Proportion, below
 from tosajit.frontends.tflite import records
 from tosajit.frontends.tflite.inside import INSIDE
@@ -116,9 +116,7 @@ class Walk:
 
     def give(self, place: int, name: str, ends: Ends) -> None:
         """Make a tensor an output of the graph."""
-        found = self.operand(place, "outputs")
-        if found.is_constant and found.name == name:  # the output is called so, not the constant
-            found = replace(found, name=f"{name}/known")
+        found = leaving(self.operand(place, "outputs"), name)
         with self.lowering.refusals.collecting(name, "output"):
             ends.give(found.tensor, name, found.type.label, INSIDE.get(found.type), found.stands_for)
 
