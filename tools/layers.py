@@ -73,9 +73,11 @@ def timed(workers: Sequence[Worker], folder: Path, options: argparse.Namespace) 
     model = next(folder.glob("model.*"), None)
     if model is None:
         return {}
+    precision = "f32" if folder.name.endswith("_f32") else ""  # or OpenVINO chooses bf16 where there is
     able = []
     for worker in workers:
-        job = {"model": str(model), "inputs": sorted(map(str, folder.glob("in*.npy"))), "threads": 1}
+        inputs = sorted(map(str, folder.glob("in*.npy")))
+        job = {"model": str(model), "inputs": inputs, "threads": 1, "precision": precision}
         try:
             worker.ask("load", **job)
         except RuntimeError as error:
