@@ -68,6 +68,12 @@ class PlainVectors(Vectors):
     def choose(self, condition: Plain, yes: Plain, no: Plain) -> Plain:
         return np.where(condition, yes, no) if isinstance(condition, np.ndarray) else yes if condition else no
 
+    def greater(self, first: Plain, second: Plain) -> Plain:
+        return np.where(first > second, first, second)
+
+    def unordered(self, first: Plain, second: Plain) -> Plain:
+        return -(np.isnan(first) | np.isnan(second)).astype(np.int32)
+
     def least_unsigned(self, first: Plain, second: Plain) -> Plain:
         unsigned = [number.view(f"u{number.itemsize}") for number in (first, second)]
         return np.minimum(*unsigned).view(first.dtype)

@@ -34,6 +34,7 @@ from tosajit.host.prepare import supports
 from tosajit.host.simplify import simplify as simplified
 from tosajit.host.turned import turned
 from tosajit.host.unrolled import unrolled
+from tosajit.host.windows import windows
 from tosajit.kernels.generic.code import everywhere, meanwhile
 from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.link import Code, Unit, emit_program, sources_of
@@ -103,7 +104,12 @@ def simplify(groups: Groups, options: Options) -> Groups:
     segment, isa = groups.segment, instruction_set()
     tables = isa is not None and isa.byte_tables
     parts = [turned(nest, isa, number) for number, nest in enumerate(groups.nests)]
-    nests = [part for nests, _ in parts for nest in nests for part in unrolled(nest, segment.constants)]
+    nests = [
+        part
+        for nests, _ in parts
+        for nest in nests
+        for part in ([nest] if isa and windows(nest, isa) else unrolled(nest, segment.constants))
+    ]
     made = simplified(nests, segment.constants, set(segment.outputs), tables)
     temporaries = {narrow.access.operand: narrow.access for narrow in made.narrow.values()}
     temporaries |= {name: access for _, rows in parts for name, access in rows.items()}

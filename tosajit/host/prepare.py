@@ -26,6 +26,7 @@ from tosajit.host.squares import squares
 from tosajit.host.transpose import transpose
 from tosajit.host.unit import Prepared, Request
 from tosajit.host.widen import NARROW, widened
+from tosajit.host.windows import windows
 from tosajit.host.winograd import winograd
 from tosajit.kernels.contract.blocking import set_for
 from tosajit.kernels.link import Unit
@@ -37,7 +38,7 @@ TYPES |= {("f32", type) for type in NARROW}
 FIRST = 64
 """A slot behind all of the kernels' own, for trying whether an epilogue can be written."""
 
-LATE = frozenset({"move", "lines"})
+LATE = frozenset({"move", "lines", "greatest"})
 """Units whose groups are done otherwise until their kernels are compiled: larger ones, or rare."""
 
 Lacks = Callable[[Unit], bool]
@@ -119,13 +120,13 @@ def _apart(
 
 
 def _move(made: Prepared, constants: Mapping[str, Array], isa: InstructionSet, lacks: Lacks) -> None:
-    """Find the units of groups that look up bytes, transpose matrices or copy rows.
+    """Find the units of groups that look up bytes, turn matrices, copy rows or find the greatest of windows.
 
     Some are done without their unit while it `lacks` its kernel.
     """
     for group in [group for group in made.groups if group not in made.units]:
         table = lookup(group, constants, isa) if isa.byte_tables else None
-        unit = table or transpose(group, isa) or moves(group, isa)
+        unit = table or transpose(group, isa) or moves(group, isa) or windows(group, isa)
         if unit is None:
             continue
         made.units[group] = unit

@@ -67,7 +67,7 @@ def fill_rows(
 
         v.each(count, row)
 
-    _by_registers(v, size, fill)
+    by_registers(v, size, fill)
 
 
 def _copied(
@@ -92,15 +92,15 @@ def _copied(
 
         v.each(count, row)
 
-    _by_registers(v, size, copy)
+    by_registers(v, size, copy)
 
 
-def _by_registers(v: Vectors, size: Value, run: Callable[[int], None], least: int = 1) -> None:
-    """Run what is written for the widest register that is not larger than a row."""
+def by_registers(v: Vectors, size: Value, run: Callable[[int], None], least: int = 1) -> None:
+    """Run what is written for the widest register that is not larger than a row, of `least` bytes or more."""
     if 2 * least > v.isa.register_bytes:
         run(least)
         return
-    v.when(size < 2 * least, lambda: run(least), lambda: _by_registers(v, size, run, 2 * least))
+    v.when(size < 2 * least, lambda: run(least), lambda: by_registers(v, size, run, 2 * least))
 
 
 def _not_negative(v: Vectors, number: Value) -> Number:

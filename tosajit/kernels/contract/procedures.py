@@ -17,6 +17,7 @@ from numba.extending import intrinsic
 from tosajit.kernels.contract import (
     butterflies,
     fused,
+    greatest,
     interleave,
     lines,
     matrices,
@@ -88,6 +89,7 @@ PROCEDURES: Mapping[str, Procedure] = {
     "lookup_i8": Procedure(transposing.lookup_i8),
     "greatest_line_i8": Procedure(partial(lines.lines_i8, True)),
     "least_line_i8": Procedure(partial(lines.lines_i8, False)),
+    **{f"greatest_{kind}": Procedure(partial(greatest.greatest, kind)) for kind in ("i8", "i16", "f32")},
     **{
         f"{name}_{lanes}": Procedure(body)
         for lanes in butterflies.LANES

@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from textwrap import indent
 from types import ModuleType
 
-from tosajit.kernels.contract import convolution, depthwise, fourier, moves, packs, structure, winograd
+from tosajit.kernels.contract import (
+    convolution,
+    depthwise,
+    fourier,
+    moves,
+    packs,
+    structure,
+    windows,
+    winograd,
+)
 from tosajit.kernels.contract.butterflies import RADIX, steps
 from tosajit.kernels.contract.spec import LEAST_BYTES, MAX_PANEL_ROWS, ContractSpec, Epilogue
 from tosajit.kernels.instances import called_names
@@ -96,6 +105,11 @@ def fourier_source(isa: InstructionSet, kind: str, lanes: int) -> str:
     return f"{head}\n\nkernel = instance(fourier.{kind}, BLOCK={fourier.BLOCK}{in_turn})\n"
 
 
+def window_source(isa: InstructionSet, type: str) -> str:
+    """Return the kernel that finds the greatest of each window."""
+    return _module(f"The greatest {type} of windows", ContractSpec(isa, "windows", type), windows, "windows")
+
+
 def vector_imports(isa: InstructionSet, names: Sequence[str], stems: Mapping[str, str] | None = None) -> str:
     """Return the text that gives vector code its names; `stems` has those of `procedures` that differ."""
     if not names:
@@ -124,7 +138,7 @@ def _module(
 ) -> str:
     """Return the text that asks for a kernel, with all that it needs (see `instances`)."""
     used, stem = called_names(module, name), module.__name__.rpartition(".")[2]
-    stems = {"tile": f"tile_{spec.left}", "depthwise": f"depthwise_{spec.left}"}
+    stems = {stem: f"{stem}_{spec.left}" for stem in ("tile", "depthwise", "greatest")}
     if spec.matrices:
         stems |= {"tile": "tile_matrices", "tile_rescale_i8": "tile_rescale_matrices"}
     imports = vector_imports(spec.isa, sorted(used & VECTORS), stems)

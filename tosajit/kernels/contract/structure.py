@@ -67,7 +67,7 @@ fill_run = gather_rows = add_row_sums = widen_add_rows = copy_run
 tile = tile_small_bf16 = tile_rescale_i8 = rescale_i8 = copy_run
 interleave_i8 = interleave_i16 = depthwise = depthwise_rescale_i8 = copy_run
 pack_i8 = pack_halves = least_bf16 = copy_run
-copy_rows = copy_rows_by = fill_rows = copy_run
+copy_rows = copy_rows_by = fill_rows = greatest = copy_run
 transform_inputs = transform_wide_inputs = transform_lines = transform_sums = transform_line_sums = copy_run
 transform_sums_of_squares = transform_squares = transform_square_sums = copy_run
 quarters_first = quarters_first_of_pairs = quarters_second = quarters_apart = halves = spectrum = copy_run

@@ -56,6 +56,17 @@ class Vectors:
         """Return the lesser number, or lane by lane the lesser."""
         return self.choose(first < second, first, second)
 
+    def greater(self, first: Register, second: Register) -> Register:
+        """Return the greater, lane by lane; of float32 the second one if either is NaN."""
+        raw = first.raw, second.raw
+        more = (self.b.fcmp_ordered if first._floats() else self.b.icmp_signed)(">", *raw)
+        return self._value(self.b.select(more, *raw))
+
+    def unordered(self, first: Register, second: Register) -> Register:
+        """Return -1 as i32 in the lanes where one of two registers of float32 is NaN, 0 in the others."""
+        either = self.b.fcmp_unordered("uno", first.raw, second.raw)
+        return self._value(self.b.sext(either, self._type("i32", first.lanes)))
+
     def least_unsigned(self, first: Value, second: Value) -> Value:
         """Return the lesser, of numbers that count as unsigned."""
         return self.choose(self._value(self.b.icmp_unsigned("<", first.raw, second.raw)), first, second)
