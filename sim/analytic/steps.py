@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sim.analytic.fleet import Fleet
 from sim.analytic.stripes import Striped
 from sim.analytic.traffic import Moved
-from sim.analytic.units import Units
+from sim.analytic.units import Units, away
 from tiling.choose import BEYOND
 
 Numbers = NDArray[np.float64]
@@ -64,8 +64,9 @@ def steps(view: Striped, fleet: Fleet, worked: Units, moved: Moved) -> Steps:
     direct = fleet.flag("direct")
     if not direct.any():
         return boxed
-    constants, constants_price = common.reaching(True)
-    nothing, nothing_price = common.reaching(False)
+    far = away(view.workload, fleet, worked)
+    constants, constants_price = common.reaching(True, *far)
+    nothing, nothing_price = common.reaching(False, *far)
     allowed = (moved.values + moved.written > 0) & ~fleet.flag("weights_alone")
     price = np.where(allowed, price, np.inf)
     best = np.minimum(constants_price, nothing_price)
@@ -159,15 +160,19 @@ class _Common:
         price = self._price(np.maximum(busy, np.maximum(far, pad)), size, near)
         return self._steps(total, constants, first, later, stores / parts, moved.after, size, near), price
 
-    def reaching(self, boxes: bool) -> tuple[Steps, Numbers]:
-        """Units fetch and leave activations where they are; constants have boxes or not."""
+    def reaching(self, boxes: bool, inputs: Numbers, outputs: Numbers) -> tuple[Steps, Numbers]:
+        """Units fetch and leave activations where they are; constants have boxes or not.
+
+        Inputs and outputs are bytes that move where none of them is in the scratchpad.
+        """
         moved, worked, fleet = self.moved, self.worked, self.fleet
-        coming, going = worked.inputs * moved.values_away, worked.outputs * moved.results_away
+        coming, going = inputs * moved.values_away, outputs * moved.results_away
         boxed = moved.weights + self.held if boxes else np.zeros_like(moved.weights)
         every = moved.weights + moved.constants
         fetched = np.where(boxed > 0, every - boxed, worked.constants * moved.coded * (every > 0))
         far, slow = coming + going + fetched, np.maximum(np.maximum(coming, going), fetched)
-        near = self.passing - coming - going - np.where(boxed > 0, fetched, self.taken * (every > 0))
+        near = self.passing - worked.inputs * moved.values_away - worked.outputs * moved.results_away
+        near = near - np.where(boxed > 0, fetched, self.taken * (every > 0))
         alone = np.maximum(self._alone(near), self._reach(far, slow))
         none = np.zeros_like(alone)
         stay = np.ones(alone.shape, bool)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,10 +15,13 @@ from sim.analytic.workload import MAP, MOVE, PRODUCT, REDUCE, Workload, by_side
 from sim.cost.arrays import Layers, Product, Words
 from sim.cost.costs import Costs, datapath_of
 from sim.cost.datapath import Datapath
+from sim.cost.sites import NEAR, Site, Sites
 from sim.cost.support import UnsupportedError, array_rate, lane_steps, operand_types
 from sim.cost.vector import CYCLES, MOVED_BYTES
 from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS
 from sim.machine.machine import Machine
+from tiling.nest import Nest
+from tiling.program import Operand
 
 Numbers = NDArray[np.float64]
 Lanes = dict[str, int]
@@ -27,6 +30,8 @@ REFUSED = 1e20
 COLUMNS = 6
 """Of what is remembered of a layer: times and bytes."""
 INSIDE = (ELEMENT_BYTES, ARRAY_BYTES, SPARED_MACS)
+AWAY = 2
+"""Of these, bytes of what units fetch and leave in the off-chip memory."""
 REMEMBERED = 1 << 12
 """Rows of numbers kept for parts of machines."""
 
@@ -67,12 +72,20 @@ def units(view: Striped, fleet: Fleet, cuts: Numbers, slices: Numbers) -> Units:
     return found
 
 
+def away(workload: Workload, fleet: Fleet, worked: Units) -> tuple[Numbers, Numbers]:
+    """Bytes of activations read, and of results, where units find them in the off-chip memory."""
+    inputs, outputs = worked.inputs.copy(), worked.outputs.copy()
+    for place in np.flatnonzero(~fleet.closed & fleet.flag("direct")[:, 0]):
+        inputs[place], outputs[place] = _remembered(workload, fleet.machines[place])[-AWAY:]
+    return inputs, outputs
+
+
 def inside(workload: Workload, fleet: Fleet) -> Numbers:
     """Picojoules inside arrays, by machine, less those of products that are spared."""
     found = np.zeros(len(fleet.machines))
     for place, machine in enumerate(fleet.machines):
         if machine.array is not None and machine.array.keeps_words:
-            own, way, spared = _remembered(workload, machine)[COLUMNS:].sum(axis=1)
+            own, way, spared = _remembered(workload, machine)[COLUMNS:-AWAY].sum(axis=1)
             found[place] = machine.energy.inside(own, way) - spared * machine.energy.picojoules_per_mac
     return found
 
@@ -256,26 +269,41 @@ def _rates(workload: Workload, machine: Machine, refuse: bool) -> Numbers:
 
 def _remembered(workload: Workload, machine: Machine) -> Numbers:
     """Of a machine without a closed form: whole layers, computed once for machines that share a datapath."""
-    path = datapath_of(machine)
-    found: Numbers | None = workload.cache.get(path)
+    path, reaches_out = datapath_of(machine), machine.memory.direct
+    found: Numbers | None = workload.cache.get((path, reaches_out))
     if found is None:
         if len(workload.cache) >= REMEMBERED:
             workload.cache.clear()
-        found = workload.cache[path] = _worked(workload, path)
+        found = workload.cache[path, reaches_out] = _worked(workload, path, reaches_out)
     return found
 
 
-def _worked(workload: Workload, path: Datapath) -> Numbers:
-    """By layer: cycles, those in which pipelines fill, bytes by side, of the longest stream, and `INSIDE`."""
+def _worked(workload: Workload, path: Datapath, reaches_out: bool) -> Numbers:
+    """By layer: cycles, those in which pipelines fill, bytes by side, of the longest stream, and `INSIDE`.
+
+    At the end is what moves to and from the off-chip memory where units reach out for activations.
+    """
     costs, rows = Costs(path), []
     for nest in workload.nests:
+        sites = _outside(nest, workload.operands) if reaches_out else ()
         try:
             work = costs.work(nest, nest.extents)
+            far = costs.work(nest, nest.extents, sites)
         except UnsupportedError:
-            rows.append((REFUSED, *(0.0,) * (COLUMNS - 1 + len(INSIDE))))
+            rows.append((REFUSED, *(0.0,) * (COLUMNS - 1 + len(INSIDE) + AWAY)))
             continue
         sides = by_side(nest, workload.operands, work.traffic)
+        coming, _, going = by_side(nest, workload.operands, far.traffic)
         detail = dict(work.detail)
         own = (detail.get(name, 0) for name in INSIDE)
-        rows.append((work.cycles, work.fill, *sides, max(work.traffic, default=0), *own))
-    return np.array(rows, np.float64).reshape(-1, COLUMNS + len(INSIDE)).T
+        rows.append((work.cycles, work.fill, *sides, max(work.traffic, default=0), *own, coming, going))
+    return np.array(rows, np.float64).reshape(-1, COLUMNS + len(INSIDE) + AWAY).T
+
+
+def _outside(nest: Nest, operands: Mapping[str, Operand]) -> Sites:
+    """Sites of a nest whose activations are all in the off-chip memory."""
+    found = []
+    for access in nest.accesses:
+        kind = operands[access.operand].kind
+        found.append(NEAR if kind == "constant" else Site("offchip", kind in ("input", "output")))
+    return tuple(found)
