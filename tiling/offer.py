@@ -97,7 +97,7 @@ def offered(menu: Menu, case: Case) -> Way:
     """The offers of one choice of boxes, for all rooms."""
     boxed = np.array(case.boxed, bool)
     need, cost = measured(menu, boxed, case.inside, case.scale)
-    order = np.argsort(need + cost / (1 + cost.max()))
+    order = np.argsort(need + cost / (1 + cost.max()), kind="stable")
     tiles = menu.counts[order]
     floors = np.array((1.0, *LEAST_TILES))[:, None]
     few = [cost[order] + MANY_TILES * tiles]
