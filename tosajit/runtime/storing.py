@@ -130,6 +130,7 @@ class _Writer:
             self.kernel(compile_kernel(threads.SOURCE).digest)
         numbers = image.numbers.copy()
         numbers[[place for place, _ in image.calls]] = 0
+        slots = [(one.name, one.kind, one.bytes, one.offset, one.resident) for one in made.slots]
         return {
             "name": made.name,
             "numbers": self.array(numbers),
@@ -139,7 +140,7 @@ class _Writer:
             "section_kernels": image.kernels,
             "calls": image.calls,
             "driver": image.driver,
-            "slots": [[s.name, s.kind, s.bytes, s.offset, s.resident] for s in made.slots],
+            "slots": [*zip(*slots, strict=True)],
             "written": sorted(made.written),
             "members": [[one.nodes, one.axes] for one in made.members],
             "constants": self.arrays(made.constants),
@@ -159,8 +160,20 @@ class _Writer:
         array = None if value.data is None or not data else self.array(value.data)
         return [value.name, value.dtype.name, value.shape, array, value.variable_name]
 
-    def arrays(self, arrays: Mapping[str, Array]) -> dict[str, Any]:
-        return {name: self.array(arrays[name]) for name in sorted(arrays)}
+    def arrays(self, arrays: Mapping[str, Array]) -> list[Any]:
+        """Arrays by name; those of one number side by side, as there may be more of them than of all else."""
+        every: dict[str, list[Any]] = {}
+        single: dict[tuple[str, tuple[int, ...]], list[str]] = {}
+        for name in sorted(arrays):
+            if arrays[name].size == 1:
+                single.setdefault((str(arrays[name].dtype), arrays[name].shape), []).append(name)
+            else:
+                every[name] = self.array(arrays[name])
+        beside = [
+            [names, shape, self.array(np.concatenate([arrays[name].reshape(1) for name in names]))]
+            for (_, shape), names in single.items()
+        ]
+        return [every, beside]
 
     def array(self, array: Array) -> list[Any]:
         return [str(array.dtype), array.shape, self.blobs.add(array)]
@@ -262,7 +275,7 @@ class _Reader:
         return Runnable(
             name=given["name"],
             image=image,
-            slots=tuple(Slot(*slot) for slot in given["slots"]),
+            slots=tuple(Slot(*slot) for slot in zip(*given["slots"], strict=True)),
             written=frozenset(given["written"]),
             members=tuple(Members(tuple(nodes), tuple(axes)) for nodes, axes in given["members"]),
             constants=self.arrays(given["constants"]),
@@ -279,8 +292,13 @@ class _Reader:
         data = None if array is None else self.array(*array)
         return Value(name, DTYPES[kind], None if shape is None else tuple(shape), data, variable)
 
-    def arrays(self, given: dict[str, Any]) -> dict[str, Array]:
-        return {name: self.array(*array) for name, array in given.items()}
+    def arrays(self, given: list[Any]) -> dict[str, Array]:
+        every, beside = given
+        found = {name: self.array(*array) for name, array in every.items()}
+        for names, shape, numbers in beside:
+            rows = self.array(*numbers).reshape(len(names), *shape)
+            found |= {name: rows[number, ...] for number, name in enumerate(names)}
+        return found
 
     def array(self, kind: str, shape: list[int], blob: int) -> Array:
         array = np.frombuffer(self.blobs[blob], _kind(kind)).reshape(shape)
