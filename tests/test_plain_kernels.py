@@ -31,6 +31,7 @@ from tosajit.kernels.sets.amx import amx
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx2_bytes import avx2_bytes
 from tosajit.kernels.sets.avx512 import avx512
+from tosajit.kernels.sets.avx512_words import avx512_words
 from tosajit.kernels.sets.avxvnni import avxvnni
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.neon import neon
@@ -50,6 +51,7 @@ SETS = [
         amx(EVERYTHING | {"amx-tile", "amx-int8"}),
         avx512(EVERYTHING),
         avx512(FEWER),
+        avx512_words(EVERYTHING),
         avxvnni({"avx2", "fma", "avxvnni"}),
         avx2({"avx2", "fma"}),
         avx2_bytes({"avx2", "fma"}),

@@ -31,7 +31,12 @@ from tosajit.kernels.sets.registry import available_sets, named_set
 OUTPUT = f"output = load_i64(args, {int(WinogradSlot.OUTPUT)})"
 STORE = Epilogue("store_i32(output, index, acc)", OUTPUT)
 WIDE = [isa for isa in SETS if isa.byte_width == 2]
-HERE = [name for name in available_sets() if named_set(name).byte_width == 2]
+HERE = [
+    isa
+    for own in map(named_set, available_sets())
+    for isa in (own, own.words)
+    if isa is not None and isa.byte_width == 2
+]
 """The sets that multiply int16."""
 
 
@@ -121,7 +126,7 @@ def test_sums_are_exact_in_plain_python(isa: InstructionSet, points: tuple[int, 
     check(Kernels(isa), isa, shape((5, 9), (10, 11)), 3, points, squares=squares)
 
 
-@pytest.mark.parametrize("library", HERE)
+@pytest.mark.parametrize("isa", HERE, ids=lambda isa: isa.name)
 @SOME
 @given(
     size=st.tuples(st.integers(1, 9), st.integers(1, 40)),
@@ -135,7 +140,7 @@ def test_sums_are_exact_in_plain_python(isa: InstructionSet, points: tuple[int, 
     squares=st.booleans(),
 )
 def test_sums_are_exact(
-    library: str,
+    isa: InstructionSet,
     size: tuple[int, int],
     channels: tuple[int, int],
     height: int,
@@ -148,15 +153,15 @@ def test_sums_are_exact(
 ) -> None:
     g = shape(size, channels, 3 if squares else height, pad, n)
     if min(g.output) > 0:
-        check(None, named_set(library), g, seed, points, cut, squares)
+        check(None, isa, g, seed, points, cut, squares)
 
 
-@pytest.mark.parametrize("library", HERE)
+@pytest.mark.parametrize("isa", HERE, ids=lambda isa: isa.name)
 @pytest.mark.parametrize("squares", [False, True])
-def test_rows_that_do_not_fit_a_cache_are_transformed_in_blocks(library: str, squares: bool) -> None:
+def test_rows_that_do_not_fit_a_cache_are_transformed_in_blocks(isa: InstructionSet, squares: bool) -> None:
     g = shape((40, 64), (64, 16))
-    assert (SquaresBlocking if squares else WinogradBlocking)(g, named_set(library)).lines < 40
-    check(None, named_set(library), g, 1, (-3, 0), 2, squares)
+    assert (SquaresBlocking if squares else WinogradBlocking)(g, isa).lines < 40
+    check(None, isa, g, 1, (-3, 0), 2, squares)
 
 
 def test_weights_and_inputs_of_any_size_stay_within_16_bits() -> None:
@@ -201,7 +206,8 @@ SHAPE = shape((32, 32), (16, 16))
 def test_it_is_done_where_it_pays(changed: dict[str, object], pays: bool) -> None:
     for isa in SETS:
         made = WinogradBlocking(replace(SHAPE, **changed), isa)  # type: ignore[arg-type]
-        assert made.pays == (pays and isa.byte_width == 2)
+        assert made.along_x == (pays and isa.byte_width == 2)
+        assert made.pays == (made.along_x and not isa.byte_dots)
 
 
 @pytest.mark.parametrize(
@@ -236,6 +242,23 @@ def convolved(x: Array, weights: Array, points: tuple[int, int]) -> tuple[Array,
 
     kernels = network.executable(x).explain()
     return np.asarray(network(x)), tuple(group.kernel for group in kernels)
+
+
+@pytest.mark.skipif("avx512" not in available_sets(), reason="the machine has no AVX-512")
+@pytest.mark.parametrize("channels", [(16, False), (32, True), (1024, False)])
+def test_sets_that_multiply_bytes_take_a_quarter_of_the_products(
+    channels: tuple[int, bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", "avx512")
+    depth, fewer = channels
+    rng = np.random.default_rng(depth)
+    x, weights = integers(rng, np.int8, (1, 8, 8, depth)), integers(rng, np.int8, (40, 3, 3, depth))
+    result, kernels = convolved(x, weights, (-128, 0))
+    assert any(name.startswith("winograd squares") for name in kernels) == fewer
+    exact = summed(
+        x[:, None].astype(np.int64) + 128, weights[:, None].astype(np.int64), shape((8, 8), (depth, 40))
+    )
+    np.testing.assert_array_equal(result, exact[:, 0].astype(np.int32))
 
 
 @pytest.mark.parametrize("channels", [(16, True), (1024, False)])

@@ -40,11 +40,12 @@ LARGEST = 128
 
 def winograd(request: Request, made: Prepared) -> Nest | None:
     """The nest that does a convolution so; None if it cannot, or if that takes longer."""
+    request = replace(request, isa=request.isa.words or request.isa)
     found, group, weights, isa = request.match, request.group, request.weights, request.isa
     shape = replace(found.geometry, out_strides=out_strides(group, found), in_strides=found.strides)
     types = request.left.type, request.right.type
     by_rows = found.positions[:1] != found.places[3:]
-    pays = WinogradBlocking(shape, isa).pays
+    pays = WinogradBlocking(shape, isa).pays or SquaresBlocking(shape, isa).pays
     if weights is None or types != ("i8", "i8") or found.batch or not by_rows or not pays:
         return None
     matrix = matrix_of(request, weights)
@@ -83,4 +84,4 @@ def _chosen(
     packed = pack_points_of_squares(isa.lanes, taps) if both.pays and both.holds(largest) else None
     if packed is not None:
         return both, packed
-    return (along_x, pack_points(isa.lanes, taps)) if along_x.holds(largest) else None
+    return (along_x, pack_points(isa.lanes, taps)) if along_x.pays and along_x.holds(largest) else None

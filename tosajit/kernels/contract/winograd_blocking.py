@@ -65,12 +65,12 @@ class WinogradBlocking:
 
     @property
     def pays(self) -> bool:
-        """Tell whether a shape can be done so, and in less time."""
-        return self.along_x
+        """Tell whether a shape can be done so, and in less time: products of bytes would be twice as fast."""
+        return self.along_x and not self.isa.byte_dots
 
     @property
     def along_x(self) -> bool:
-        """Tell whether transforms along x can be done, and pay: where products are of int16 anyway."""
+        """Tell whether transforms along x can be done, and pay where products are of int16 anyway."""
         g = self.shape
         plain = g.stride == g.dilation == (1, 1, 1) and g.runs[0] == 1 and g.kernel[2] == TAPS
         flat = g.kernel[0] == g.input[1] == g.output[1] == 1 and g.pad[0] == 0

@@ -98,6 +98,8 @@ class InstructionSet:
     """Whether it looks up a register of bytes in a table of 256 at once."""
     byte_lines: bool = False
     """Whether it computes the greatest or least of two lines of bytes sooner than it looks them up."""
+    words: InstructionSet | None = None
+    """The set for convolutions that take fewer products, of int16, where this one multiplies bytes."""
     symmetric: InstructionSet | None = None
     """The set for int8 whose weights are constant and none of them -128."""
     symmetric_rows: int = 0

@@ -15,4 +15,4 @@ def amx(features: Collection[str]) -> InstructionSet | None:
     if vectors is None or not vectors.byte_dots or not NEEDS.issubset(features):
         return None
     # tdpbssd multiplies signed bytes by signed ones, so nothing has to be made unsigned.
-    return replace(vectors, name="amx", bias=0, matrices=Matrices(16, 64, vectors))
+    return replace(vectors, name="amx", bias=0, words=None, matrices=Matrices(16, 64, vectors))

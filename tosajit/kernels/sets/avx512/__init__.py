@@ -33,6 +33,7 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
         byte_tables="avx512vbmi" in features,
         half_rows=FEW if "f16c" in features else 0,
     )
+    words = replace(found, name="avx512_words", byte_width=2, bias=0) if dots else None
     # Nothing but sums, columns and a word of A has to be in registers; maps are often multiples of 7 wide.
     heights = (1, 2, 4, 7, 8, 10, 12, 14)
-    return replace(found, floats=replace(found, heights=heights, covers=heights[3:], block=14))
+    return replace(found, words=words, floats=replace(found, heights=heights, covers=heights[3:], block=14))
