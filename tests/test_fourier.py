@@ -180,3 +180,15 @@ def plain(isa: InstructionSet, function: Any, numbers: list[Array], name: str) -
     assert_near([result.array.reshape(exact.shape) for result in results], exact)
     for one in (*inputs, *results):
         assert one.intact()
+
+
+@pytest.mark.parametrize(("frames", "shared"), [(2, False), (100, True)])
+def test_threads_share_what_is_worth_it(frames: int, shared: bool) -> None:
+    """Not the products of the sums count, which nobody makes."""
+    x = drawn(frames, 1, 2048)
+    made = tj.compile(tj.trace(ops.rfft2d, x), threads=2, generic="never")
+    (section,) = made.stages["plan"].values["main"].program.sections
+    assert section.shared == shared
+    (group,) = made.profile(x)
+    assert group.macs == 0
+    assert group.bytes < 2 * sum(part.nbytes for part in (x, *made(x)))

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from tiling.expr import const, read
-from tiling.nest import Access, Indirect, Nest, Write, along, dense_strides, fixed, with_axes
+from tiling.nest import Access, Affine, Indirect, Nest, Write, along, dense_strides, fixed, with_axes
 from tiling.normal import normalise
 from tiling.records import dataclass, replace
 from tosajit.arrays import Array
@@ -29,6 +29,8 @@ from tosajit.kernels.link import Unit, Word
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.operators.fourier import roots, tables
 
+NAME = "fourier"
+"""What the names of units begin with."""
 FLOAT = 4
 """Bytes of a float32."""
 
@@ -61,6 +63,7 @@ class Transform:
     """Real numbers, and imaginary ones if there are any."""
     results: tuple[Access, Access]
     inverse: bool
+    members: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +152,8 @@ def _transform(real: Part, imag: Part) -> Transform | None:
     if not same or real.cosine != imag.sine or real.sine != imag.cosine or len(real.cosine) != 1:
         return None
     writes = real.nest.writes[0].access, imag.nest.writes[0].access
-    return Transform(real, (*real.cosine, *real.sine), writes, imag.sign > 0)
+    members = tuple(dict.fromkeys((*real.nest.members, *imag.nest.members)))
+    return Transform(real, (*real.cosine, *real.sine), writes, imag.sign > 0, members)
 
 
 def _axes(transform: Transform) -> Axes | None:
@@ -204,17 +208,24 @@ def _prepared(transform: Transform, made: Prepared, isa: InstructionSet, number:
     grain[part.frequency] = nest.axes[part.frequency].extent
     if axes.column is not None:
         grain[axes.column] = BLOCK
-    # What stands for both parts is the sum of the real one; the kernel alone knows what they are.
-    done = replace(
-        nest,
-        reads=transform.numbers,
-        writes=tuple(Write(access, nest.writes[0].value) for access in transform.results),
-        reduction=replace(nest.reduction, value=read(0, "f32")),
-        prepared=prepared,
-        grain=tuple(grain),
+    # What it does alone its kernel knows; it says what is read and written, and for each result one point.
+    size = nest.outer
+    old = [*(along(axis, size) for axis in range(size)), along(part.frequency, size)]
+    reads, writes = (
+        [_over(access, old) for access in some] for some in (transform.numbers, transform.results)
+    )
+    results = tuple(Write(access, read(0, "f32")) for access in writes)
+    done = Nest(
+        "map", nest.axes[:size], tuple(reads), results, None, transform.members, prepared, tuple(grain)
     )
     made.units[done] = _unit(transform, done, axes, length, lanes, isa)
     return [*moves, done]
+
+
+def _over(access: Access, old: Sequence[Affine]) -> Access:
+    """The access over other axes; `old` are the former ones in terms of these."""
+    index = tuple(i.compose(old, len(old) - 1) if isinstance(i, Affine) else i for i in access.index)
+    return replace(access, index=index)
 
 
 def _brought(part: Part, access: Access, number: int) -> tuple[Nest, Access]:
@@ -261,7 +272,7 @@ def _unit(transform: Transform, nest: Nest, axes: Axes, length: int, lanes: int,
         derived.append(Word(slot + Loop.LOW, 0, ((layout.first + axis, 1),)))
         derived.append(Word(slot + Loop.HIGH, 0, ((layout.end + axis, 1),)))
     source = fourier_source(isa, axes.kind, lanes)
-    return Unit(f"fourier {axes.kind}", source, {}, tuple(words), tuple(derived), 4 * plane)
+    return Unit(f"{NAME} {axes.kind}", source, {}, tuple(words), tuple(derived), 4 * plane)
 
 
 def row_factors(length: int, lanes: int) -> Array:
