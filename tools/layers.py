@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benching.client import ROOT, Timing, Worker, by_turns, interpreter
-from benching.layer_files import ONNX, TFLITE
+from benching.layer_files import ONNX, SPECTRA, TFLITE
 from benching.rows import forced
 
 PEERS_OF = {"tflite": ("litert", "openvino"), "onnx": ("onnxruntime", "openvino")}
@@ -52,7 +52,8 @@ def main() -> int:
 def every() -> list[str]:
     """The names of all layers, with their types."""
     return [
-        *(f"tflite_{name}_{kind}" for name in TFLITE for kind in ("f32", "i8")),
+        *(f"tflite_{name}_f32" for name in TFLITE),
+        *(f"tflite_{name}_i8" for name in TFLITE if name not in SPECTRA),
         *(f"onnx_{name}_f32" for name in ONNX),
     ]
 

@@ -160,7 +160,37 @@ def layer_norm(tf: Any, x: Any) -> Any:
     return apart * tf.math.rsqrt(tf.reduce_mean(apart * apart, -1, keepdims=True) + 1e-5)
 
 
+def power(tf: Any, spectrum: Any) -> Any:
+    """The squares of the numbers of a spectrum."""
+    real, imag = tf.math.real(spectrum), tf.math.imag(spectrum)
+    return real * real + imag * imag
+
+
+def rows_power(tf: Any, x: Any) -> Any:
+    """The power spectra of frames."""
+    return power(tf, tf.signal.rfft(x))
+
+
+def image_power(tf: Any, x: Any) -> Any:
+    """The power spectra of images."""
+    return power(tf, tf.signal.rfft2d(x))
+
+
+SPECTRA: dict[str, Layer] = {
+    "spectrum_frames_512": (((100, 512),), rows_power),
+    "spectrum_frames_2048": (((100, 2048),), rows_power),
+    "spectrum_frame_512": (((1, 512),), rows_power),
+    "spectrum_frame_2048": (((1, 2048),), rows_power),
+    "spectrum_64": (((1, 64, 64),), image_power),
+    "spectrum_256": (((1, 256, 256),), image_power),
+    "spectrum_filled": (
+        ((100, 400),),
+        lambda tf, x: power(tf, tf.signal.rfft(x, [512])),
+    ),
+}
+"""Layers of floating-point numbers alone."""
 TFLITE: dict[str, Layer] = {
+    **SPECTRA,
     "conv_3x3": ((IMAGE,), conv(32, 32)),
     "conv_rgb": (((1, 224, 224, 3),), conv(3, 32, 3, 2)),
     "conv_dilated": ((IMAGE,), conv(32, 32, rate=2)),
