@@ -77,7 +77,7 @@ class Drawn:
         numbers = np.random.default_rng([step, 7])
         values = [numbers.integers(-99, 99, self.shape) for _ in self.block.inputs]
         storage = TYPES[self.type].storage
-        first = np.array([step % 3 == 0]), np.array([step % 4], np.int32)
+        first = np.array([step % 3 == 0]), np.array([step * 5 % 7], np.int32)
         return [*first, *(np.asarray(one, storage) for one in values)]
 
 

@@ -578,3 +578,46 @@ def test_lists_are_as_long_as_the_level_allows(count: int) -> None:
 def test_control_flow_needs_its_extension() -> None:
     assert not validate(choice(), extensions=["EXT-CONTROLFLOW"])
     assert {violation.kind for violation in validate(choice(), extensions=[])} == {"profile"}
+
+
+@pytest.mark.parametrize("exchange", [False, True])
+@pytest.mark.parametrize("rounds", range(6))
+def test_a_loop_may_go_on_by_one_of_its_values_and_leave_or_exchange_others(
+    rounds: int, exchange: bool
+) -> None:
+    builder = GraphBuilder()
+    names = [builder.input("go", BOOL, (1,))]
+    names += [builder.input(name, INT32, (1,)) for name in ("left", "a", "b", "stays")]
+
+    def body(block: GraphBuilder, go: str, left: str, a: str, b: str, stays: str) -> list[str]:
+        one, zero = (block.const(np.array([value], np.int32), INT32) for value in (1, 0))
+        less = block.add(SUB(), [left, one])
+        goes_on, more = block.add(GREATER(), [less, zero]), block.add(ADD(), [b, stays])
+        return [goes_on, less, more, a if exchange else b, stays]
+
+    builder.output(*while_loop(builder, names, lambda block, go, *others: go, body))
+    graph = builder.build()
+    assert_runs(graph, truth(rounds > 0, 1), int32(rounds), int32(5), int32(7), int32(100))
+
+
+@pytest.mark.parametrize("rounds", range(6))
+def test_a_loop_leaves_inputs_alone_and_gives_arrays_of_its_own(rounds: int) -> None:
+    builder = GraphBuilder()
+    names = [builder.input(name, INT32, (1,)) for name in ("left", "x", "stays")]
+
+    def body(block: GraphBuilder, left: str, x: str, stays: str) -> list[str]:
+        less = block.add(SUB(), [left, block.const(np.array([1], np.int32), INT32)])
+        return [less, block.add(ADD(), [x, stays]), stays]
+
+    def goes_on(block: GraphBuilder, left: str, x: str, stays: str) -> str:
+        return block.add(GREATER(), [left, block.const(np.zeros(1, np.int32), INT32)])
+
+    builder.output(*while_loop(builder, names, goes_on, body))
+    made, inputs = tj.compile(builder.build()), [int32(rounds), int32(1), int32(10)]
+    made.wait()
+    found = [made(*inputs) for _ in range(2)]
+    for arrays in found:
+        assert [array.tolist() for array in arrays] == [[0], [1 + 10 * rounds], [10]]
+        for array in arrays:
+            array[...] = 55
+    assert [array.tolist() for array in inputs] == [[rounds], [1], [10]]

@@ -35,6 +35,8 @@ class Runner:
         self._taken = [(i, o) for name, i in self._made.items() if (o := self._there.get(name))]
         self._in_place = not (self._checked or self._brought or self._taken or self._passed)
         """Whether the program does all that there is to do."""
+        self.unchanged = frozenset(i for i, name in self._passed if self.inputs[i : i + 1] == (name,))
+        """Outputs that are the inputs in the same places."""
 
     def run(self, arrays: Sequence[Array], into: list[Array] | None = None) -> list[Array]:
         """Run on dense arrays of the right types and shapes; results are new ones, or those of `into`."""
@@ -64,6 +66,23 @@ class Runner:
     def is_settled(self) -> bool:
         """Whether the driver does all that there is to do, by kernels that stay."""
         return self._in_place and not self._waits
+
+    @property
+    def is_settled_but_for_unchanged(self) -> bool:
+        """Whether it does so if outputs that are the inputs in their places need not be copied."""
+        others = self._checked or self._brought or self._taken or len(self._passed) > len(self.unchanged)
+        return not (others or self._waits)
+
+    def borrow(self) -> Workspace:
+        """Memory for some runs of a program that is settled; `give_back` takes it for others."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            return self.workspace()
+
+    def give_back(self, workspace: Workspace) -> None:
+        """Keep what `borrow` has given."""
+        self._free.append(workspace)
 
     def bind(self, arrays: Sequence[Array], results: Sequence[Array]) -> Callable[[], None]:
         """What runs on these arrays each time that it is called."""

@@ -9,6 +9,7 @@ from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.context import Context
+from tosajit.runtime.rounds import run_rounds
 from tosajit.runtime.stateful import Stateful
 from tosajit.runtime.steps import Frame, Step
 
@@ -75,12 +76,17 @@ class Loop:
 
     def run(self, frame: Frame) -> None:
         """Run the body as long as the condition gives true."""
-        given = arrays = frame.take(self.inputs)
-        while self.condition.run(arrays, frame.context)[0].reshape(-1)[0]:
-            arrays = self.body.run(arrays, frame.context)
-        if arrays is given:
-            arrays = [array.copy() for array in given]
+        given, context = frame.take(self.inputs), frame.context
+        found = None if context.log is not None else run_rounds(self.condition.whole, self.body.whole, given)
+        arrays = self._run(given, context) if found is None else found
         frame.values.update(zip(self.outputs, arrays, strict=True))
+
+    def _run(self, given: Sequence[Array], context: Context) -> Sequence[Array]:
+        """The values when the condition is false, whatever the regions are made of."""
+        arrays = given
+        while self.condition.run(arrays, context)[0].reshape(-1)[0]:
+            arrays = self.body.run(arrays, context)
+        return [array.copy() for array in given] if arrays is given else arrays
 
 
 class Body:
