@@ -69,17 +69,16 @@ class Described:
     def zero_points(self) -> tuple[int, ...]:
         """Its zero points: those of uint8 are moved with the numbers."""
         offset = 128 if self.record.type is Type.UINT8 else 0
-        points = tuple(point - offset for point in self._quantization.zero_point)
-        least, most = _RANGE[self.record.type]
-        if not all(least - offset <= point <= most - offset for point in points):
+        points, (least, most) = self._quantization.zero_point, _RANGE[self.record.type]
+        if not least <= min(points) <= max(points) <= most:
             raise Refused(f"{self.record.name} has a zero point outside of {self.record.type.label}")
-        return points
+        return tuple([point - offset for point in points]) if offset else points
 
     @property
     def zero_point(self) -> int:
         """Its only zero point."""
         points = self.zero_points
-        if any(point != points[0] for point in points):
+        if points.count(points[0]) != len(points):
             raise Refused(f"{self.record.name} has different zero points along a dimension")
         return points[0]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, prod
+from math import isfinite, prod
 
 import ml_dtypes
 import numpy as np
@@ -235,7 +235,7 @@ def _quantization(table: Table, shape: tuple[int, ...]) -> Quantization | None:
     if not scale:
         return None
     axis = found.i32("quantized_dimension")
-    if not 0 <= min(scale) <= max(scale) < inf or any(one != one for one in scale):
+    if not all(map(isfinite, scale)) or min(scale) < 0:
         found.fail("scale", "expected finite scales from 0")
     if len(scale) > 1 and not (0 <= axis < len(shape) and len(scale) == shape[axis]):
         found.fail("scale", f"expected one scale, or one for each index along a dimension of {list(shape)}, "
