@@ -85,6 +85,16 @@ def test_a_window_with_nan_gives_nan_of_either_sign(library: str, monkeypatch: A
     np.testing.assert_array_equal(found(least), greatest(least, *WINDOWS["padded"]))
 
 
+@pytest.mark.parametrize("shape", [(3, 1, 3, 64), (1, 1, 1, 64), (2, 5, 7, 1), (1, 3, 1, 8)])
+@pytest.mark.parametrize("kernel", [(1, 1), (3, 1), (1, 3), (3, 3)])
+def test_small_images_and_windows(kernel: tuple[int, int], shape: tuple[int, ...]) -> None:
+    image = np.random.default_rng(3).integers(-128, 128, shape).astype(np.int8)
+    pad = (kernel[0] // 2, kernel[0] // 2, kernel[1] // 2, kernel[1] // 2)
+    np.testing.assert_array_equal(
+        made(image, kernel, (1, 1), pad)(image), greatest(image, kernel, (1, 1), pad)
+    )
+
+
 def test_other_work_on_windows_is_done_otherwise() -> None:
     image = fitting(*WINDOWS["squares"], 8, np.float32)
     for function in (

@@ -44,7 +44,7 @@ def windows(group: Nest, isa: InstructionSet) -> Unit | None:
     steps = source.steps(len(group.axes)), write.access.steps(len(group.axes))
     kept = [axis for axis in range(group.outer) if axis not in (taps or {})]
     runs = [axis for axis in kept if steps[0][axis] == steps[1][axis] == 1]
-    if taps is None or not runs:
+    if not taps or not runs:
         return None
     order = [*(axis for axis in kept if axis != runs[-1]), *taps]
     if len(order) > len(Axis) or not all(found.meet(group.axes[axis].extent) for axis, found in taps.items()):
