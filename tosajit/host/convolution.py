@@ -79,7 +79,7 @@ def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
 
 def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest] | Reason:
     """The contraction of float32 with constant weights of any floating-point type, or all of 16 bits."""
-    finish = finish_of(request, None, Slot.EPILOGUE)
+    finish = finish_of(request, None, Slot.EPILOGUE, ends=True)
     if finish is None:
         return reasons.EPILOGUE
     pairs, narrow = request.left.type == "bf16", request.left.type != "f32"
@@ -98,7 +98,7 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest] | Rea
         return reasons.COLUMNS
     if kind != request.left.type and not found.geometry.floating:
         return reasons.run_time_types(request.left.type, kind)
-    finish = finish_of(request, _bound(request) if kind == "i8" else None, Slot.EPILOGUE)
+    finish = finish_of(request, _bound(request) if kind == "i8" else None, Slot.EPILOGUE, ends=True)
     if finish is None:
         return reasons.EPILOGUE
     if finish.scaled is not None and finish.scaled.bias.any():

@@ -71,7 +71,7 @@ def _of_floats(
     request: Request, made: Prepared, weights: Array, shape: DepthwiseGeometry
 ) -> list[Nest] | Reason:
     """The depthwise convolution of float32 with its constant weights of any floating-point type."""
-    finish = finish_of(request, None, DepthwiseSlot.EPILOGUE)
+    finish = finish_of(request, None, DepthwiseSlot.EPILOGUE, ends=True)
     if request.left.type != "f32":
         return reasons.types(request.left.type, request.right.type)
     if finish is None:

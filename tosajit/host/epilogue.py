@@ -53,6 +53,15 @@ def output_steps(nest: Nest) -> tuple[int, ...]:
     return nest.writes[0].access.steps(len(nest.axes))
 
 
+def follows(nest: Nest, match: Match, access: Access, steps: tuple[int, ...]) -> bool:
+    """Whether an access moves so along the rows and columns of one call."""
+    if access.fill is not None or access.indirect:
+        return False
+    own = access.steps(len(nest.axes))
+    kept = [axis for axis in range(nest.outer) if axis not in match.batch]
+    return all(own[axis] == steps[axis] for axis in kept)
+
+
 class _Unfit(Exception):
     """An access that an epilogue cannot follow."""
 
@@ -115,12 +124,7 @@ class _Writer:
         raise _Unfit
 
     def _follows(self, access: Access, steps: tuple[int, ...]) -> bool:
-        """Whether an access moves so along the rows and columns of one call."""
-        if access.fill is not None or access.indirect:
-            return False
-        own = access.steps(len(self.nest.axes))
-        kept = [axis for axis in range(self.nest.outer) if axis not in self.match.batch]
-        return all(own[axis] == steps[axis] for axis in kept)
+        return follows(self.nest, self.match, access, steps)
 
     def _value(self, expr: Expr) -> str:
         for node in walk(expr):

@@ -14,6 +14,7 @@ from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tiling.records import dataclass
 from tosajit.arrays import Array
+from tosajit.host.ending import Ending, ending_of
 from tosajit.host.epilogue import Text, epilogue, output_steps, substituted
 from tosajit.host.match import Match
 from tosajit.host.reasons import Reason
@@ -113,22 +114,36 @@ class Finish:
 
     text: Text
     scaled: Rescale | None
+    ending: Ending | None = None
+    """What vector code does with sums of float32; the text is for columns that it does not store."""
 
     @property
     def epilogue(self) -> Epilogue:
         """The same for the kernel's source."""
-        return Epilogue(self.text.body, self.text.setup, self.text.functions, self.scaled is not None)
+        text, scaled = self.text, self.scaled is not None
+        return Epilogue(text.body, text.setup, text.functions, scaled, self.ending is not None)
 
 
-def finish_of(request: Request, bound: Array | None, first_slot: int) -> Finish | None:
-    """What the group does with its sums; None if that is not for the array kernels."""
+NO_TEXT = Text("", "", "", (), ())
+
+
+def finish_of(request: Request, bound: Array | None, first_slot: int, ends: bool = False) -> Finish | None:
+    """What the group does with its sums; None if that is not for the array kernels.
+
+    `ends` is whether its kernel can do what follows sums of float32 in registers.
+    """
     group, found, isa = request.group, request.match, request.isa
     together = isa.float_rescale * isa.panels * isa.lanes
     scaled = None if bound is None else rescale_of(group, found, request.constants, bound, together)
     if scaled is not None and scaled.complete:
-        return Finish(Text("", "", "", (), ()), scaled)
+        return Finish(NO_TEXT, scaled)
+    ending = None
+    if ends and request.left.type == "f32":
+        ending = ending_of(group, found, request.constants)
+    if ending is not None and request.isa.masked:
+        return Finish(NO_TEXT, None, ending)
     text = epilogue(group if scaled is None else substituted(group, scaled.expr), found, first_slot)
-    return None if text is None else Finish(text, scaled)
+    return None if text is None else Finish(text, scaled, ending)
 
 
 def raised(scaled: Rescale | None) -> Array | bool:
@@ -196,10 +211,20 @@ def array_unit(
     if scaled is not None:
         numbers[slots["SIGN"]], numbers[slots["LOW"]] = scaled.table.sign, scaled.low
         numbers[slots["HIGH"]] = scaled.high
+    ending = finish.ending
+    if ending is not None:
+        numbers[slots["SIGN"]], numbers[slots["LOW"]], numbers[slots["HIGH"]] = (
+            ending.kind,
+            ending.low,
+            ending.high,
+        )
     first = len(group.reads) + len(group.writes)
     bases: dict[int, int] = {slots["SOURCE"]: request.match.left.read, slots["OUTPUT"]: len(group.reads)}
     own = [slots[name] for name in ("WEIGHT", "INITIAL", "PARAMETERS")]
     bases |= {slot: first + place for place, slot in enumerate(own[: len(group.prepared)])}
+    if ending is not None:
+        reads = {"PARAMETERS": ending.bias, "OTHER": ending.other}
+        bases |= {slots[name]: read for name, read in reads.items() if read is not None}
     derived = derived_words(group, request.match, bases, slots, text)
     source = contract_source(spec, finish.epilogue)
     name, every = f"{spec.kind} {spec.left} × {spec.right}", (*numbers, *text.numbers)

@@ -266,7 +266,7 @@ def kernel_floats(args: int) -> None:
     table, place = load_i64(args, Slot.SCRATCH), load_i64(args, Slot.SUMS)
     m, m_hi, n_hi = load_i64(args, Slot.M_LO), load_i64(args, Slot.M_HI), load_i64(args, Slot.N_HI)
     offsets, words = local(OFFSETS_BYTES), local(ROWS * 2 * REGISTER)
-    gathering, tiling = local(64), local(208)
+    gathering, tiling = local(64), local(232)
     panel, kept = (table + load_i64(args, Slot.TABLE_BYTES) + 63) & ~63, (table + place + 63) & ~63
     store_i64(gathering, GatherJob.ARGS, args)
     store_i64(gathering, GatherJob.OFFSETS, offsets)
@@ -286,11 +286,13 @@ def kernel_floats(args: int) -> None:
             look_for_small(args, tiling, a, rows)
         for step in range(0, max(steps, 1), block):
             start_block(tiling, step, min(block, steps - step))
-            turn, sums = block if step + block < steps else -step, kept
+            last = step + block >= steps
+            turn, sums = -step if last else block, kept
             for column in range(load_i64(args, Slot.N_LO), n_hi, COLUMNS):
                 columns = min(COLUMNS, n_hi - column)
                 start_columns(args, tiling, column, columns)
                 store_i64(tiling, TileJob.B, load_i64(tiling, TileJob.B) + step * REGISTER)
+                inside = start_ending(args, tiling, last, column, columns)
                 row = 0
                 while row < rows:
                     height = height_of(rows - row, rows)
@@ -300,8 +302,10 @@ def kernel_floats(args: int) -> None:
                     if block < steps:
                         store_i64(tiling, TileJob.WORDS, sums)
                     fetch_following(args, tiling, first, share, column, turn)
+                    store_i64(tiling, TileJob.OFFSETS, offsets + first * 8)
+                    store_i64(tiling, TileJob.DONE, row - first)
                     call(load_i64(args, Slot.TILE), tiling)
-                    if step + block >= steps:
+                    if last and not inside:
                         done, totals = row - first, load_i64(tiling, TileJob.WORDS)
                         finish_tile(offsets + first * 8, totals, done, height, column, columns)
                     row = first + height
@@ -313,6 +317,21 @@ def start_block(tiling: int, step: int, steps: int) -> None:
     """Set what tiles of some steps have in common."""
     store_i64(tiling, TileJob.STEPS, steps // load_i64(tiling, TileJob.SEGMENTS))
     store_i64(tiling, TileJob.CONTINUED, 1 if step > 0 else 0)
+
+
+def start_ending(args: int, tiling: int, last: bool, column: int, columns: int) -> Any:
+    """Have tiles do what follows their sums, if these are complete; tell whether they do.
+
+    Only whole registers where parts of them are not stored at once.
+    """
+    inside = last and IN_REGISTERS
+    if not MASKED:
+        inside = inside and columns % LANES == 0
+    store_i64(tiling, TileJob.FUSED, load_i64(args, Slot.SIGN) if inside else 0)
+    store_i64(tiling, TileJob.PARAMETERS, load_i64(args, Slot.PARAMETERS) + column * 4)
+    store_i64(tiling, TileJob.OTHER, load_i64(args, Slot.OTHER) + column * 4)
+    store_i64(tiling, TileJob.OUT, load_i64(args, Slot.OUTPUT) + column * 4)
+    return inside
 
 
 def rows_at(args: int, m: int, m_hi: int) -> Any:

@@ -14,7 +14,9 @@ from tosajit.kernels.contract.structure import (
     ELEMENT,
     FUSED,
     GROUP,
+    IN_REGISTERS,
     LANES,
+    MASKED,
     NARROW,
     REGISTER,
     RESCALE,
@@ -317,6 +319,7 @@ def kernel_floats(args: int) -> None:
         panel + load_i64(args, DepthwiseSlot.WORDS),
         panel + load_i64(args, DepthwiseSlot.TAP_TABLE),
     )
+    output = load_i64(args, DepthwiseSlot.OUTPUT)
     kept, kept_lines = panel + load_i64(args, DepthwiseSlot.LINE_TABLE), load_i64(args, DepthwiseSlot.LINES)
     n_hi, block = load_i64(args, DepthwiseSlot.N_HI), load_i64(args, DepthwiseSlot.CHANNEL_BLOCK)
     O_h, O_w = load_i64(args, DepthwiseSlot.O_H), load_i64(args, DepthwiseSlot.O_W)
@@ -324,13 +327,13 @@ def kernel_floats(args: int) -> None:
     reach, lines_kernel = load_i64(args, DepthwiseSlot.REACH), load_i64(args, DepthwiseSlot.GATHER)
     job, tile, places = local(64), local(144), kept + kept_lines * 8
     start_rows(args, job, tile)
-    store_i64(tile, DepthwiseTile.OUT, words)
     setup(args)
     list_places(args, places)
     for column in range(load_i64(args, DepthwiseSlot.N_LO), n_hi, block):
         columns = min(block, n_hi - column)
         pitch = (columns + LANES - 1) // LANES * LANES
         start_channels_floats(args, job, tile, column, columns)
+        ended = start_ending(args, tile, column, columns)
         x = 0
         while x < O_w:
             first = x * stride_x - load_i64(args, DepthwiseSlot.PAD_LEFT)
@@ -358,8 +361,11 @@ def kernel_floats(args: int) -> None:
                     store_i64(tile, DepthwiseTile.SOURCE, panel)
                     store_i64(tile, DepthwiseTile.PIXEL_BYTES, stride_x * pitch * 4)
                     store_i64(tile, DepthwiseTile.OFFSETS, table)
+                place = first_place(args, n, y, x) + column
+                store_i64(tile, DepthwiseTile.OUT, output + place * 4 if ended else words)
                 depthwise(tile)
-                finish_row(args, words, pitch, first_place(args, n, y, x) + column, height, column, columns)
+                if not ended:
+                    finish_row(args, words, pitch, place, height, column, columns)
             x += height
 
 
@@ -380,6 +386,22 @@ def start_channels_floats(args: int, job: int, tile: int, column: int, columns: 
     store_i64(tile, DepthwiseTile.WEIGHTS, weights)
     store_i64(tile, DepthwiseTile.OUT_BYTES, panels * REGISTER)
     store_i64(tile, DepthwiseTile.PANELS, panels)
+
+
+def start_ending(args: int, tile: int, column: int, columns: int) -> Any:
+    """Have rows of pixels do what follows their sums; tell whether they do.
+
+    Only whole registers where parts of them are not stored at once.
+    """
+    ended = IN_REGISTERS
+    if not MASKED:
+        ended = ended and columns % LANES == 0
+    if ended:
+        store_i64(tile, DepthwiseTile.OUT_BYTES, load_i64(args, DepthwiseSlot.OUT_X) * 4)
+    store_i64(tile, DepthwiseTile.SIGN, load_i64(args, DepthwiseSlot.SIGN) if ended else 0)
+    store_i64(tile, DepthwiseTile.COLUMNS, columns)
+    store_i64(tile, DepthwiseTile.PARAMETERS, load_i64(args, DepthwiseSlot.PARAMETERS) + column * 4)
+    return ended
 
 
 def bytes_behind(args: int, line: int) -> Any:

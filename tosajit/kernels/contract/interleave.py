@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from tosajit.kernels.contract.ending import Ending
 from tosajit.kernels.contract.products import INT8, INT16, Product
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.requant import (
@@ -250,6 +251,7 @@ class _Row:
     out: Value
     out_bytes: Value
     panels: Value
+    ending: Ending
 
     @classmethod
     def of(cls, v: Vectors, product: Product, job: Record, side: int) -> _Row:
@@ -257,27 +259,32 @@ class _Row:
         slot = DepthwiseTile
         groups, weights = job[slot.TAPS] // side, job[slot.WEIGHTS]
         places = (job[slot.SOURCE], job[slot.PIXEL_BYTES], job[slot.OFFSETS], groups, weights)
-        return cls(v, product, side, *places, job[slot.OUT], job[slot.OUT_BYTES], job[slot.PANELS])
+        out = job[slot.OUT], job[slot.OUT_BYTES], job[slot.PANELS]
+        return cls(v, product, side, *places, *out, Ending.of_pixels(v, job))
 
     def all(self, pixels: Value) -> None:
         """Sum all pixels; the last ones may be summed twice to fill a tile."""
         tiles_of(self.v, pixels, self.tile, again=True)
 
     def tile(self, first: Value, size: int) -> None:
-        """Sum the taps of some pixels, panel by panel."""
-        v, step, out_bytes = self.v, self.v.isa.register_bytes, self.out_bytes
+        """Sum the taps of some pixels, panel by panel, and do what follows if they end here."""
+        v, step = self.v, self.v.isa.register_bytes
         weight_bytes = self.groups * (self.side * step)
+        places = [(first + pixel) * self.out_bytes for pixel in range(size)]
 
-        def panel(_: Value, now: Sequence[Value]) -> Sequence[Value]:
-            source, weights, out = now
-            where = out
-            for total in self._sums(source, weights, size):
-                v.store(total, where)
-                where = where + out_bytes
-            return [source + step, weights + weight_bytes, out + step]
+        def panel(index: Value, now: Sequence[Value]) -> Sequence[Value]:
+            source, weights = now
+            totals = self._sums(source, weights, size)
 
-        start = self.source + first * self.pixel_bytes
-        v.loop(self.panels, [start, self.weights, self.out + first * out_bytes], panel)
+            def store() -> None:
+                for total, place in zip(totals, places, strict=True):
+                    v.store(total, self.out + index * step + place)
+
+            rows, column = [self.out + place for place in places], index * v.isa.lanes
+            v.when(self.ending.kind > 0, lambda: self.ending.store(totals, rows, column), store)
+            return [source + step, weights + weight_bytes]
+
+        v.loop(self.panels, [self.source + first * self.pixel_bytes, self.weights], panel)
 
     def _sums(self, source: Value, weights: Value, size: int) -> Sequence[Register]:
         """Return the sums of a panel; three pixels share an address register."""

@@ -36,6 +36,11 @@ class Product:
         return self.total == "f32"
 
     @property
+    def ends(self) -> bool:
+        """Whether tiles may do what follows sums in registers (`Ending`)."""
+        return self is FLOAT32
+
+    @property
     def fetches(self) -> bool:
         """Whether tiles fetch columns for those after them: B may be large."""
         return self.floats or self.wide

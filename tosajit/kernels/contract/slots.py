@@ -93,12 +93,14 @@ class Slot(Numbered):
     OUT_Y = auto()
     OUT_X = auto()
     PARAMETERS = auto()
-    """Address of the packed parameters of `rescale`."""
+    """Address of the packed parameters of `rescale`; float32: of a bias for each column."""
     SIGN = auto()
-    """31 for DOUBLE_ROUND, 32 for SINGLE_ROUND."""
+    """31 for DOUBLE_ROUND, 32 for SINGLE_ROUND; float32: what follows sums in registers, 0 if text does."""
     LOW = auto()
-    """The int8 result of `rescale` is clipped to LOW and HIGH."""
+    """The int8 result of `rescale` is clipped to LOW and HIGH; float32: their bits."""
     HIGH = auto()
+    OTHER = auto()
+    """float32: address of what is added to each result."""
     GATHER = auto()
     """Address of the kernel of `gather_source()`."""
     TILE = auto()
@@ -203,6 +205,11 @@ class RowsJob(Numbered):
     """What all bytes are combined with by xor."""
 
 
+ENDED, BIASED, JOINED, BOUNDED = 1, 2, 4, 8
+"""What follows sums of float32 in registers, as SIGN says: they are results, after a bias for each column,
+the elements of another operand, and bounds, in this order."""
+
+
 class TileJob(Numbered):
     """The arguments of a register tile: rows of A times panels of B."""
 
@@ -226,14 +233,14 @@ class TileJob(Numbered):
     FACTOR = auto()
     """int8: what the sum of a row counts for each column, minus the zero point of B; int16: 1 for halves."""
     FUSED = auto()
-    """Not 0: sums are rescaled in registers, and this is SIGN."""
+    """Not 0: sums are finished in registers, and this is SIGN."""
     COLUMNS = auto()
     PARAMETERS = auto()
     LOW = auto()
     HIGH = auto()
     OUT = auto()
     OFFSETS = auto()
-    """Bytes from OUT to each row."""
+    """Elements from OUT to each row."""
     SMALL = auto()
     """1: products or sums of bf16 could be subnormal."""
     FOLLOWING = auto()
@@ -245,6 +252,9 @@ class TileJob(Numbered):
     """1: it is the first tile for its columns, and their weights could be in memory alone."""
     CONTINUED = auto()
     """Floating-point numbers: 1 if WORDS are the sums of the steps so far."""
+    OTHER = auto()
+    DONE = auto()
+    """float32: rows that are done, whose results stay."""
 
 
 class SquareJob(Numbered):

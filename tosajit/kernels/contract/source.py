@@ -61,9 +61,9 @@ def contract_source(spec: ContractSpec, epilogue: Epilogue) -> str:
     module = MODULES[spec.kind]
     squares = spec.kind == "winograd squares"
     name = "kernel_floats" if spec.accumulator == "f32" else "kernel_squares" if squares else "kernel"
-    if module is convolution:
-        # Only sums of int8 are rescaled in the registers.
-        values["IN_REGISTERS"] = fused and spec.left == "i8"
+    if module is convolution or module is depthwise:
+        # Only sums of int8 are rescaled in the registers, and only those of float32 end in them.
+        values["IN_REGISTERS"] = fused if spec.left == "i8" else epilogue.in_registers
     return _module(title, spec, module, name, values, epilogue)
 
 

@@ -19,13 +19,15 @@ class Epilogue:
 
     `setup` runs once and may load its numbers from `load_i64(args, EPILOGUE + i)`; `functions` are
     definitions that both use. With `rescale`, the sum first becomes an int8 by the vector code of
-    `rescale_i8`, and without a `body` that is what the kernel stores.
+    `rescale_i8`, and without a `body` that is what the kernel stores. `in_registers`, sums of float32 are
+    finished by vector code, as numbers say; the text is for parts of registers.
     """
 
     body: str = ""
     setup: str = ""
     functions: str = ""
     rescale: bool = False
+    in_registers: bool = False
 
     @property
     def computes_floats(self) -> bool:

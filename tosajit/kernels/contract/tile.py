@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from tosajit.kernels.contract.ending import Ending
 from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import Product
@@ -25,6 +26,8 @@ HALVES = 2
 
 def tile(product: Product, v: Vectors, address: Value) -> None:
     """Store the sums of rows of A times panels of B (`TileJob`), from the start values of the columns.
+
+    Those of float32 may be finished first.
 
     There is a function for each size of tile. Accumulation wraps at 32 bits. Steps may be 0.
     """
@@ -44,8 +47,24 @@ def _stored(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
     job = Record(v, address)
     operands = Operands.of(job, body.product.fetches, body.product.floats)
     words, sums = job[TileJob.WORDS], body.sums(v, operands, job[TileJob.INITIAL])
-    for place, total in zip(places_of(v, body.rows, body.panels), sums, strict=True):
-        v.store(total, words + place)
+
+    def store() -> None:
+        for place, total in zip(places_of(v, body.rows, body.panels), sums, strict=True):
+            v.store(total, words + place)
+
+    def end() -> None:
+        out, other, done, offsets = (
+            job[slot] for slot in (TileJob.OUT, TileJob.OTHER, TileJob.DONE, TileJob.OFFSETS)
+        )
+        places = [v.loaded(offsets + 8 * row) << 2 for row in range(body.rows)]
+        # Results of rows that are done may lie where their addends were: those of now are none.
+        rows = [v.choose(done > row, words, out + place) for row, place in enumerate(places)]
+        Ending.of_tile(v, job).store(sums, rows, v.number(0), [other + place for place in places])
+
+    if body.product.ends:
+        v.when(job[TileJob.FUSED] > 0, end, store)
+    else:
+        store()
 
 
 def loops(v: Vectors, product: Product, rows: int, panels: int) -> TileLoops | PairLoops:

@@ -72,6 +72,10 @@ class Value:
     def _floats(self) -> bool:
         return isinstance(getattr(self.raw.type, "element", None), ir.FloatType)
 
+    def _compared(self, order: str, other: Number) -> Value:
+        compare = self.b.fcmp_ordered if self._floats() else self.b.icmp_signed
+        return self._of(compare(order, self.raw, self._raw(other)))
+
     def __add__(self, other: Number) -> Value:
         if isinstance(other, int) and other == 0:
             return self
@@ -118,10 +122,10 @@ class Value:
         return self._of(self.b.xor(self.raw, self._raw(other)))
 
     def __lt__(self, other: Number) -> Value:
-        return self._of(self.b.icmp_signed("<", self.raw, self._raw(other)))
+        return self._compared("<", other)
 
     def __gt__(self, other: Number) -> Value:
-        return self._of(self.b.icmp_signed(">", self.raw, self._raw(other)))
+        return self._compared(">", other)
 
     def __le__(self, other: Number) -> Value:
         return self._of(self.b.icmp_signed("<=", self.raw, self._raw(other)))

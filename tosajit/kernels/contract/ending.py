@@ -1,0 +1,94 @@
+"""What follows sums of float32 while they are in registers: a bias, another operand, bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from tosajit.kernels.contract.record import Record
+from tosajit.kernels.contract.slots import BIASED, BOUNDED, JOINED, DepthwiseTile, TileJob
+from tosajit.kernels.sets.values import Register, Value
+from tosajit.kernels.sets.vectors import Vectors
+
+FLOAT_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """What a tile does with its sums, and where its columns go; which of it is known when it runs."""
+
+    v: Vectors
+    kind: Value
+    bias: Value
+    low: Value
+    high: Value
+    columns: Value
+    """From the addresses on; whole registers where the set stores no masks."""
+
+    @classmethod
+    def of_tile(cls, v: Vectors, job: Record) -> Ending:
+        """What a register tile is told."""
+        slot = TileJob
+        bounds = job[slot.LOW], job[slot.HIGH]
+        return cls(v, job[slot.FUSED], job[slot.PARAMETERS], *bounds, job[slot.COLUMNS])
+
+    @classmethod
+    def of_pixels(cls, v: Vectors, job: Record) -> Ending:
+        """What a row of pixels of a depthwise convolution is told."""
+        slot = DepthwiseTile
+        bounds = job[slot.LOW], job[slot.HIGH]
+        return cls(v, job[slot.SIGN], job[slot.PARAMETERS], *bounds, job[slot.COLUMNS])
+
+    def store(
+        self, totals: Sequence[Register], rows: Sequence[Value], first: Value, others: Sequence[Value] = ()
+    ) -> None:
+        """Store rows of sums at addresses, from column `first` on; others are as far from theirs."""
+        v, left, panels = self.v, self.columns - first, len(totals) // len(rows)
+        widths = [v.least(left - panel * v.isa.lanes, v.isa.lanes) for panel in range(panels)]
+        masks = [v.below(width) for width in widths] if v.isa.masked else []
+        start = first * FLOAT_BYTES
+        biases, added, parts = (self._parts(panels, start, where) for where in ([self.bias], others, rows))
+        totals = v.loop(self._has(BIASED), totals, partial(self._with, masks, biases * len(rows)))
+        if others:
+            totals = v.loop(self._has(JOINED), totals, partial(self._with, masks, added))
+        totals = v.loop(self._has(BOUNDED), totals, self._bounded)
+
+        def whole() -> None:
+            for total, where in zip(totals, parts, strict=True):
+                v.store(total, where)
+
+        def masked() -> None:
+            for place, (total, where) in enumerate(zip(totals, parts, strict=True)):
+                v.store_part(v.view(total, "i32"), where, masks[place % panels])
+
+        if masks:
+            v.when(left >= panels * v.isa.lanes, whole, masked)
+        else:
+            whole()
+
+    def _has(self, flag: int) -> Value:
+        """How often a part of it is done: once, or never."""
+        return self.v.choose(self.v.equal(self.kind & flag, 0), self.v.number(0), 1)
+
+    def _parts(self, panels: int, start: Value, rows: Sequence[Value]) -> list[Value]:
+        """Where registers of rows are."""
+        size = self.v.isa.register_bytes
+        return [row + start + panel * size for row in rows for panel in range(panels)]
+
+    def _with(
+        self, masks: Sequence[Value], parts: Sequence[Value], _: Value, now: Sequence[Register]
+    ) -> Sequence[Register]:
+        """Totals with what is at these places."""
+        return [total + self._load(masks, place, parts[place]) for place, total in enumerate(now)]
+
+    def _load(self, masks: Sequence[Value], place: int, where: Value) -> Register:
+        if not masks:
+            return self.v.load(where, "f32")
+        return self.v.view(self.v.load_part(where, masks[place % len(masks)], "i32"), "f32")
+
+    def _bounded(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
+        v = self.v
+        low, high = (v.view(v.splat(bound, "i32"), "f32") for bound in (self.low, self.high))
+        above = [v.choose(total < low, low, total) for total in now]
+        return [v.choose(total > high, high, total) for total in above]
