@@ -250,7 +250,6 @@ def start_rows(args: int, job: int, tile: int) -> None:
 
 def start_channels(args: int, job: int, tile: int, table: int, column: int, columns: int) -> None:
     """Set what rows of some channels have in common, and list where their taps are."""
-    K_w, parts = load_i64(args, DepthwiseSlot.K_W), load_i64(args, DepthwiseSlot.PARTS)
     group_bytes, step_x = load_i64(args, DepthwiseSlot.GROUP_BYTES), load_i64(args, DepthwiseSlot.DILATION_X)
     store_i64(job, LinesJob.CHANNEL, column)
     store_i64(job, LinesJob.CHANNELS, columns)
@@ -260,9 +259,19 @@ def start_channels(args: int, job: int, tile: int, table: int, column: int, colu
     store_i64(tile, DepthwiseTile.PANELS, (columns + LANES - 1) // LANES)
     store_i64(tile, DepthwiseTile.INITIAL, load_i64(args, DepthwiseSlot.INITIAL) + column * 4)
     store_i64(tile, DepthwiseTile.PARAMETERS, load_i64(args, DepthwiseSlot.PARAMETERS) + column * 16)
-    for t in range(load_i64(args, DepthwiseSlot.TAPS)):
-        slice = t // parts
-        store_i64(table, t, slice // K_w * group_bytes + slice % K_w * step_x * columns * 4)
+    list_taps(args, table, group_bytes, step_x * columns * 4, load_i64(args, DepthwiseSlot.PARTS))
+
+
+def list_taps(args: int, table: int, down: int, across: int, parts: int) -> None:
+    """List where taps are, line by line; divisions would take longer than a short row of pixels does."""
+    taps, columns = load_i64(args, DepthwiseSlot.TAPS), load_i64(args, DepthwiseSlot.K_W)
+    t, line = 0, 0
+    while t < taps:
+        for column in range(columns):
+            for _ in range(parts):
+                store_i64(table, t, line + column * across)
+                t += 1
+        line += down
 
 
 def first_place(args: int, n: int, y: int, x: int) -> Any:
@@ -371,10 +380,10 @@ def kernel_floats(args: int) -> None:
 
 def list_places(args: int, places: int) -> None:
     """List where taps are in the input."""
-    K_w, in_x = load_i64(args, DepthwiseSlot.K_W), load_i64(args, DepthwiseSlot.IN_X)
     down = load_i64(args, DepthwiseSlot.DILATION_Y) * load_i64(args, DepthwiseSlot.IN_Y)
-    for t in range(load_i64(args, DepthwiseSlot.TAPS)):
-        store_i64(places, t, t // K_w * down + t % K_w * load_i64(args, DepthwiseSlot.DILATION_X) * in_x)
+    list_taps(
+        args, places, down, load_i64(args, DepthwiseSlot.DILATION_X) * load_i64(args, DepthwiseSlot.IN_X), 1
+    )
 
 
 def start_channels_floats(args: int, job: int, tile: int, column: int, columns: int) -> None:
