@@ -8,8 +8,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import inf, prod
 
+import numpy as np
 import pytest
+from llvmlite.binding import parse_assembly
 
+import tosajit as tj
 from tests.test_text import chain, product
 from tiling.expr import acc, call, const, read
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity
@@ -17,6 +20,9 @@ from tiling.plan import plan
 from tiling.program import Operand, Program, Section
 from tiling.target import HOST, Target
 from tosajit.kernels.link import emit_section
+from tosajit.kernels.native import llvm_text, target_machine
+from tosajit.kernels.sets.cpus import foreign
+from tosajit.kernels.sets.registry import compiling_for
 
 
 def section(nest: Nest, target: Target = HOST) -> Section:
@@ -61,6 +67,19 @@ def test_extremes_along_rows_come_to_the_new_value_first() -> None:
     source = emit_section(section(window("f32", -inf))).source
     assert re.search(r"store_f32\(row, a0 - lo0, greatest_f32\(\w+, total\)\)", source)
     assert "def max_f32" not in source
+
+
+@pytest.mark.parametrize("name", ["haswell", "znver4"])
+def test_places_of_extremes_are_stored_whole(name: str) -> None:
+    image = np.zeros((32, 64), np.float32)
+    made = tj.compile(tj.trace(lambda x: tj.ops.argmax(x, axis=0), image))
+    (nest,) = made.stages["simplify"].values["main"].nests
+    source = emit_section(section(nest)).source
+    assert re.search(r"store_i64\(row, a0 - lo0, whole_i64\(max_i64\(", source)
+    with compiling_for(foreign("x86_64-unknown-linux-gnu", name)):
+        assembly = str(target_machine().emit_assembly(parse_assembly(llvm_text(source))))
+    assert re.search("[yz]mm", assembly)
+    assert "vpmaskmov" not in assembly
 
 
 @pytest.mark.parametrize("name", NESTS)

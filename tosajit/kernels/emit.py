@@ -195,7 +195,10 @@ class Emitter(KernelText):
         operands = f"total, {value}"
         if combine in EXTREMES:
             combine, operands = EXTREMES[combine], f"{value}, total"
-        phase.last(f"store_{kind}(row, {self._column}, {combine}({operands}))")
+        total = f"{combine}({operands})"
+        if combine in CHOSEN:
+            total = f"whole_i64({total}, {self.number(0)})"
+        phase.last(f"store_{kind}(row, {self._column}, {total})")
 
     def _combine(self, phase: Phase) -> None:
         """With the reduced axes inside: the accumulator is a local variable."""
@@ -230,5 +233,7 @@ NARROW = FLOATING - {"f32"}
 EXTREMES = {"max_f32": "greatest_f32", "min_f32": "least_f32"}
 """Instructions of their own. They come to the new value first: if LLVM chose between what it loads from a row
 and another number, it would store by a mask, which takes ten times as long on AVX2."""
+CHOSEN = frozenset({"max_i64", "min_i64"})
+"""What AVX2 chooses by a comparison: it is stored whole, for the same reason."""
 IN_ANY_ORDER = {"add_f32": "sum_f32", **EXTREMES}
 """What combines values of a reduction in vectors: the specification leaves the order open."""
