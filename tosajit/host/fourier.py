@@ -20,7 +20,7 @@ from tiling.normal import normalise
 from tiling.records import dataclass, replace
 from tosajit.arrays import Array
 from tosajit.host.unit import Prepared
-from tosajit.kernels.contract.butterflies import FACTORS, LANES, RADIX
+from tosajit.kernels.contract.agreed import FACTORS, LANES, RADIX
 from tosajit.kernels.contract.fourier import BLOCK, Around, Fourier, Loop
 from tosajit.kernels.contract.source import fourier_source
 from tosajit.kernels.layout import SCRATCH, Layout

@@ -11,28 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+from tosajit.kernels.contract.agreed import FACTORS, RADIX, STEPS
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
-RADIX = 4
-FACTORS = 2 * (RADIX - 1)
-"""Numbers that the factors of a step's element are: real and imaginary parts of all but the first."""
-LANES = (1, 4, 8, 16)
-"""Numbers in a register: sets have 4, 8 or 16, and short transforms take fewer."""
 Complex = tuple[Register, Register]
 
 
 def steps(lanes: int) -> Mapping[str, Callable[..., None]]:
     """What there is for registers of so many lanes, by name."""
-    together = min(RADIX, lanes)
-    return {
-        "quarters_first": partial(quarters_in_turn, 1, False, lanes),
-        "quarters_first_of_pairs": partial(quarters_in_turn, 1, True, lanes),
-        "quarters_second": partial(quarters_in_turn, together, False, lanes),
-        "quarters_apart": partial(quarters_apart, lanes),
-        "halves": partial(halves, lanes),
-        "spectrum": partial(spectrum, lanes),
-    }
+    bodies = (
+        partial(quarters_in_turn, 1, False, lanes),
+        partial(quarters_in_turn, 1, True, lanes),
+        partial(quarters_in_turn, min(RADIX, lanes), False, lanes),
+        *(partial(body, lanes) for body in (quarters_apart, halves, spectrum)),
+    )
+    return dict(zip(STEPS, bodies, strict=True))
 
 
 def quarters_apart(

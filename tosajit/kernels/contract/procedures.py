@@ -30,7 +30,7 @@ from tosajit.kernels.contract import (
     transforms,
     transposing,
 )
-from tosajit.kernels.contract.agreed import FEW
+from tosajit.kernels.contract.agreed import FEW, LANES
 from tosajit.kernels.sets.registry import required
 from tosajit.kernels.sets.values import Value
 from tosajit.kernels.sets.vectors import Vectors
@@ -92,7 +92,7 @@ PROCEDURES: Mapping[str, Procedure] = {
     **{f"greatest_{kind}": Procedure(partial(greatest.greatest, kind)) for kind in ("i8", "i16", "f32")},
     **{
         f"{name}_{lanes}": Procedure(body)
-        for lanes in butterflies.LANES
+        for lanes in LANES
         for name, body in butterflies.steps(lanes).items()
     },
     **{

@@ -16,7 +16,7 @@ from tosajit.kernels.contract import (
     windows,
     winograd,
 )
-from tosajit.kernels.contract.butterflies import RADIX, steps
+from tosajit.kernels.contract.agreed import RADIX, STEPS
 from tosajit.kernels.contract.spec import LEAST_BYTES, MAX_PANEL_ROWS, ContractSpec, Epilogue
 from tosajit.kernels.instances import called_names
 from tosajit.kernels.sets.description import InstructionSet
@@ -96,7 +96,7 @@ def move_source(isa: InstructionSet) -> str:
 def fourier_source(isa: InstructionSet, kind: str, lanes: int) -> str:
     """Return the kernel that transforms `rows` or `columns`, in registers of so many numbers."""
     used = called_names(fourier, kind)
-    stems = {name: f"{name}_{lanes}" for name in steps(lanes)}
+    stems = {name: f"{name}_{lanes}" for name in STEPS}
     imports = vector_imports(isa, sorted(used & VECTORS), stems)
     head = HEADER.format(
         title=f"Fourier transforms of {kind}", isa=isa.name, module="fourier", imports=imports
