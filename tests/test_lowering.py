@@ -13,6 +13,7 @@ from tests import oracle
 from tests.strategies import TARGETS, Drawn, assert_same, operator_graph
 from tiling.nest import Nest
 from tiling.normal import normalise
+from tosajit import ops
 from tosajit.dtypes import DTYPES, INT8, INT32
 from tosajit.graph import Block, Graph, Region
 from tosajit.graph.binding import use_of
@@ -220,3 +221,36 @@ def test_outputs_between_the_kernels_get_the_bias_alone() -> None:
     nests = nests_of(convolution(operator, 4, 2, 1, (0, 0)).main)
     assert [nest.verb for nest in nests].count("contract") == 1
     assert {nest.verb for nest in nests} == {"contract", "move"}
+
+
+@pytest.mark.parametrize("machine", [None, "tiny", "ethos-u55-128", "dot-256"])
+@pytest.mark.parametrize(
+    ("size", "stride", "pad"),
+    [
+        (2, (2, 2), (0, 0, 0, 0)),
+        (3, (2, 1), (-1, 0, 0, -1)),
+        (3, (1, 1), (-1, -1, -1, -1)),
+        (2, (3, 2), (1, 0, 0, 1)),
+    ],
+)
+def test_work_on_the_sums_of_a_transposed_convolution_is_exact(
+    size: int, stride: tuple[int, int], pad: tuple[int, int, int, int], machine: str | None
+) -> None:
+    """In the groups of its parts, or behind them where the kernel leaves results out."""
+    random = np.random.default_rng(size)
+    weight, bias = (
+        random.integers(-127, 128, (5, size, size, 3)).astype(np.int8),
+        np.arange(5, dtype=np.int32),
+    )
+    image, added = (
+        random.integers(-128, 128, shape).astype(np.int8) for shape in ((2, 5, 4, 3), (1, 1, 1, 5))
+    )
+
+    def scaled(x: tj.Tensor) -> tj.Tensor:
+        sums = ops.transpose_conv2d(x, weight, bias, out_pad=pad, stride=stride)
+        sums = sums + ops.cast(ops.const(added), dtype=INT32)
+        return ops.rescale(sums, multiplier=[1 << 30] * 5, shift=range(36, 41), dtype=INT8)
+
+    graph = tj.trace(scaled, image)
+    found = tj.compile(graph, machine=machine)(image)
+    np.testing.assert_array_equal(found, tj.compile(graph, checked=True)(image))

@@ -205,6 +205,36 @@ class _Fusion:
                     self._put(origin, None)
                     self._put(number, group)
                     break
+                if groups := self._shared(number, consumer, position, operand):
+                    self._put(number, None)
+                    for place, group in groups.items():
+                        self._put(place, group)
+                    break
+
+    def _shared(self, number: int, consumer: Piece, position: int, operand: str) -> dict[int, Piece]:
+        """The groups of the parts of a contraction, each with the consumer's work on what it leaves.
+
+        They stand where the parts stood; none if one of them cannot, or if others read the sums.
+        """
+        origins = sorted(self.writers[operand])
+        parts = {place: piece for place in origins if (piece := self.nests[place]) is not None}
+        others = (place for name in consumer.read - {operand} for place in self.writers.get(name, ()))
+        apart = operand in self.kept or self.readers[operand] != {number} or origins[-1] > number
+        if len(parts) < 2 or apart or any(place > origins[0] for place in others):
+            return {}
+        if len({piece.members for piece in parts.values()}) > 1 or not self._small(operand, number):
+            return {}
+        nests = [piece.form.nest for piece in parts.values()]
+        left = sum(prod(nest.extents[: nest.outer]) for nest in nests)
+        whole = prod(nests[0].writes[0].access.shape)
+        if left != whole or any(nest.verb != "contract" or len(nest.writes) > 1 for nest in nests):
+            return {}
+        groups = {
+            place: self.forms.joined(self._attach, consumer, piece, position, 0, False, True)
+            for place, piece in parts.items()
+        }
+        made = {place: group for place, group in groups.items() if group is not None}
+        return made if len(made) == len(parts) else {}
 
     def _attached(
         self, origin: int, number: int, consumer: Piece, position: int, operand: str
@@ -219,8 +249,10 @@ class _Fusion:
         keep = operand in self.kept or self.readers[operand] != {number}
         return self.forms.joined(self._attach, consumer, producer, position, results.index(operand), keep)
 
-    def _attach(self, consumer: Nest, producer: Nest, position: int, result: int, keep: bool) -> Nest | None:
-        group = attach(producer, result, consumer, position, keep)
+    def _attach(
+        self, consumer: Nest, producer: Nest, position: int, result: int, keep: bool, part: bool = False
+    ) -> Nest | None:
+        group = attach(producer, result, consumer, position, keep, part)
         return group if group is not None and self.supports(group) else None
 
     def forget(self) -> None:

@@ -222,9 +222,14 @@ def _is_part(source: Access, extents: Sequence[int], through: Sequence[Affine], 
     return sorted(walked) == list(range(len(extents)))
 
 
-def attach(producer: Nest, result: int, consumer: Nest, number: int, keep: bool) -> Nest | None:
-    """The producer going on with the consumer's work on its result `result`; None if the points differ."""
-    moved = _on_results(producer, producer.writes[result], consumer, number)
+def attach(
+    producer: Nest, result: int, consumer: Nest, number: int, keep: bool, part: bool = False
+) -> Nest | None:
+    """The producer going on with the consumer's work on its result `result`; None if the points differ.
+
+    `part`: it may leave a part of what the consumer reads, and goes on with the work on that.
+    """
+    moved = _on_results(producer, producer.writes[result], consumer, number, part)
     if moved is None:
         return None
     merged, first = append_reads(producer, moved.reads)
@@ -245,11 +250,12 @@ def attach(producer: Nest, result: int, consumer: Nest, number: int, keep: bool)
     return replace(merged, reads=reads, writes=kept + added, members=producer.members + consumer.members)
 
 
-def _on_results(producer: Nest, write: Write, consumer: Nest, number: int) -> Nest | None:
+def _on_results(producer: Nest, write: Write, consumer: Nest, number: int, part: bool) -> Nest | None:
     """The consumer over the producer's axes, if it meets each element that `write` leaves once."""
     axes = len(producer.axes)
-    whole = len(write.access.index) == producer.outer and identity_write(write, axes)
-    if not whole or consumer.reduction is not None:
+    places = [item for item in write.access.index if isinstance(item, Affine)]
+    whole = identity_write(write, axes) or (part and len(places) == len(write.access.index))
+    if not whole or len(write.access.index) != producer.outer or consumer.reduction is not None:
         return None
     reshaped = reshape_read(consumer, number, write.access.shape)
     if reshaped is None:
@@ -262,7 +268,7 @@ def _on_results(producer: Nest, write: Write, consumer: Nest, number: int) -> Ne
         assert isinstance(item, Affine)
         for position, coefficient in enumerate(item.coefficients):
             if coefficient and reshaped.axes[position].extent > 1:
-                old[position] = along(dimension, axes)
+                old[position] = places[dimension]
     return with_axes(reshaped, producer.axes, old)
 
 

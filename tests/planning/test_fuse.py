@@ -15,6 +15,7 @@ from tiling.expr import acc, call, const, read
 from tiling.fuse import fuse
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Verb, Write, identity
 from tiling.normal import normalise
+from tiling.records import replace
 
 
 def arrays(chain: Chain, seed: int) -> dict[str, np.ndarray]:
@@ -106,3 +107,44 @@ def test_a_part_folds_into_a_window_that_pads_other_dimensions() -> None:
     x = {"x": np.arange(48, dtype=np.int32)}
     expected = interpret([cut, sums], x, {"p": 24, "y": 24})["y"]
     np.testing.assert_array_equal(interpret([group], x, {"y": 24})["y"], expected)
+
+
+def parts(size: int) -> list[Nest]:
+    """Sums of rows of a matrix, the even ones and the odd ones apart, and twice of all of them."""
+    rows = [
+        Nest(
+            "contract",
+            (Axis("i0", size), Axis("i1", 3, reduced=True)),
+            (Access("x", "i32", (2 * size, 3), (Affine((2, 0), odd), Affine((0, 1)))),),
+            (Write(Access("v", "i32", (2 * size,), (Affine((2, 0), odd),)), acc("i32")),),
+            Reduction("add", 0, "i32", read(0, "i32")),
+            ("v",),
+        )
+        for odd in (0, 1)
+    ]
+    whole = along_one("v", "i32", 2 * size)
+    return [*rows, nest("map", (2 * size,), 0, whole, Write(along_one("y", "i32", 2 * size), twice))]
+
+
+@pytest.mark.parametrize("frugal", [False, True])
+def test_work_on_what_parts_leave_goes_into_each_of_them(frugal: bool) -> None:
+    groups = fuse(parts(4), {"y"}, frugal=frugal)
+    assert [(group.verb, len(group.writes), group.members) for group in groups] == [
+        ("contract", 1, ("v", "y"))
+    ] * 2
+    x = np.arange(24, dtype=np.int32)
+    result = interpret(groups, {"x": x}, {"y": 8})["y"]
+    np.testing.assert_array_equal(result, 2 * x.reshape(8, 3).sum(1))
+
+
+def test_what_parts_leave_is_written_if_others_read_it_or_a_part_is_missing() -> None:
+    first, second, work = parts(4)
+    other = nest("map", (8,), 0, along_one("v", "i32", 8), Write(along_one("z", "i32", 8), read(0, "i32")))
+    stranger = replace(second, members=("w",))
+    for nests, kept in (
+        ([first, second, work], {"y", "v"}),
+        ([first, second, work, other], {"y", "z"}),
+        ([first, stranger, work], {"y"}),
+        ([first, replace(second, axes=(Axis("i0", 3), second.axes[1])), work], {"y"}),
+    ):
+        assert len(fuse(nests, kept)) == len(nests)
