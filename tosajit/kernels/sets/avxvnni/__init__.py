@@ -27,6 +27,8 @@ def avxvnni(features: Collection[str]) -> InstructionSet | None:
         byte_tables=True,
         byte_lines=True,
         half_rows=FEW if "f16c" in features else 0,
+        signed=True,
+        float_rescale=True,
         bias=128,  # vpdpbusd multiplies unsigned bytes by signed ones
     )
     return with_floats(found)
