@@ -33,6 +33,7 @@ from tosajit.kernels.sets.avx2_bytes import avx2_bytes
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.avx512_words import avx512_words
 from tosajit.kernels.sets.avxvnni import avxvnni
+from tosajit.kernels.sets.avxvnni_words import avxvnni_words
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.neon import neon
 from tosajit.kernels.sets.neon_bytes import neon_bytes
@@ -53,6 +54,7 @@ SETS = [
         avx512(FEWER),
         avx512_words(EVERYTHING),
         avxvnni({"avx2", "fma", "avxvnni"}),
+        avxvnni_words({"avx2", "fma", "avxvnni"}),
         avx2({"avx2", "fma"}),
         avx2_bytes({"avx2", "fma"}),
         neon({"neon", "dotprod"}),

@@ -244,12 +244,12 @@ def convolved(x: Array, weights: Array, points: tuple[int, int]) -> tuple[Array,
     return np.asarray(network(x)), tuple(group.kernel for group in kernels)
 
 
-@pytest.mark.skipif("avx512" not in available_sets(), reason="the machine has no AVX-512")
+@pytest.mark.parametrize("name", [name for name in available_sets() if named_set(name).words])
 @pytest.mark.parametrize("channels", [(16, False), (32, True), (1024, False)])
 def test_sets_that_multiply_bytes_take_a_quarter_of_the_products(
-    channels: tuple[int, bool], monkeypatch: pytest.MonkeyPatch
+    name: str, channels: tuple[int, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("TOSAJIT_CPU", "avx512")
+    monkeypatch.setenv("TOSAJIT_CPU", name)
     depth, fewer = channels
     rng = np.random.default_rng(depth)
     x, weights = integers(rng, np.int8, (1, 8, 8, depth)), integers(rng, np.int8, (40, 3, 3, depth))

@@ -1,6 +1,7 @@
 """AVX2 with dot products of bytes (AVX-VNNI, or the same instructions of AVX-512): registers of 256 bits."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from tosajit.kernels.sets.avx2 import NEEDS, with_floats
 from tosajit.kernels.sets.description import FEW, InstructionSet
@@ -31,4 +32,6 @@ def avxvnni(features: Collection[str]) -> InstructionSet | None:
         float_rescale=True,
         bias=128,  # vpdpbusd multiplies unsigned bytes by signed ones
     )
-    return with_floats(found)
+    # Nothing but sums, columns and a word of A has to be in registers where nothing is rescaled in them.
+    words = replace(found, name="avxvnni_words", byte_width=2, bias=0, heights=(1, 2, 4, 6))
+    return replace(with_floats(found), words=words)
