@@ -68,10 +68,19 @@ class Runner:
         return self._in_place and not self._waits
 
     @property
-    def is_settled_but_for_unchanged(self) -> bool:
-        """Whether it does so if outputs that are the inputs in their places need not be copied."""
-        others = self._checked or self._brought or self._taken or len(self._passed) > len(self.unchanged)
-        return not (others or self._waits)
+    def is_settled_but_for_copies(self) -> bool:
+        """Whether it does all but what `copies` gives."""
+        return not (self._checked or self._brought or self._taken or self._waits)
+
+    @property
+    def has_copies(self) -> bool:
+        """Whether there are results that no nest writes, other than inputs in their places."""
+        return len(self._passed) > len(self.unchanged)
+
+    def copies(self, arrays: Sequence[Array], results: Sequence[Array]) -> list[tuple[Array, Array]]:
+        """Results that no nest writes, and what is to be copied there; unless they are inputs."""
+        found = [(results[n], self._source(name, arrays, results)) for n, name in self._passed]
+        return [(to, source.reshape(to.shape)) for to, source in found if to is not source]
 
     def borrow(self) -> Workspace:
         """Memory for some runs of a program that is settled; `give_back` takes it for others."""
@@ -119,9 +128,9 @@ class Runner:
         if self._checked and workspace.report[0]:
             raise self._broken(workspace)
         self._take(workspace, results)
-        for number, name in self._passed:
-            source = self._source(name, arrays, results)
-            results[number][...] = source.reshape(results[number].shape)
+        if self._passed:
+            for to, source in self.copies(arrays, results):
+                to[...] = source
 
     def _bring(self, workspace: Workspace, arrays: Sequence[Array]) -> None:
         """Copy inputs to the scratchpad, those that live there."""

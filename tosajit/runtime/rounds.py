@@ -13,11 +13,11 @@ from tosajit.kernels.runner import Runner
 def run_rounds(condition: object, body: object, given: Sequence[Array]) -> list[Array] | None:
     """New arrays with what values are when the condition is false.
 
-    None if the driver does not do all of a round, but for values that stay what they are.
+    None if the driver does not do all of a round, but for values that are passed on.
     """
     if not isinstance(condition, Runner) or not isinstance(body, Runner):
         return None
-    if not condition.is_settled or not body.is_settled_but_for_unchanged:
+    if not condition.is_settled or not body.is_settled_but_for_copies:
         return None
     (verdict,) = condition.run(given)
     flag = verdict.reshape(-1)
@@ -30,11 +30,15 @@ def _turns(condition: Runner, body: Runner, given: Sequence[Array], verdict: Arr
     """The same from the first round on, with the array that the condition writes to."""
     flag, sets = verdict.reshape(-1), (_room(body, given), _room(body, given))
     asked = [(*values, verdict) for values in sets]
-    going = [(*sets[1], *sets[0]), (*sets[0], *sets[1]), (*given, *sets[0])]
+    turns = [(sets[1], sets[0]), (sets[0], sets[1]), ([*given], sets[0])]
+    going = [(*before, *after) for before, after in turns]
+    copies = [body.copies(*turn) if body.has_copies else () for turn in turns]
     check, work, to = condition.borrow(), body.borrow(), 2
     while flag[0]:
         work.place(going[to])
         work.step()
+        for target, source in copies[to]:
+            target[...] = source
         to &= 1
         check.place(asked[to])
         check.step()
