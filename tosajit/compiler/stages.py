@@ -29,6 +29,7 @@ from tosajit.compiler.options import Options
 from tosajit.compiler.segment import Groups, Linked, Planned, Segment, Written, slots_of
 from tosajit.compiler.verify import verified
 from tosajit.graph import Graph
+from tosajit.host.places import direct
 from tosajit.host.prepare import prepare as prepared
 from tosajit.host.prepare import supports
 from tosajit.host.simplify import simplify as simplified
@@ -103,7 +104,8 @@ def simplify(groups: Groups, options: Options) -> Groups:
         return groups
     segment, isa = groups.segment, instruction_set()
     tables = isa is not None and isa.byte_tables
-    parts = [turned(nest, isa, number) for number, nest in enumerate(groups.nests)]
+    plain = [direct(nest, segment.constants) for nest in groups.nests]
+    parts = [turned(nest, isa, number) for number, nest in enumerate(plain)]
     nests = [
         part
         for nests, _ in parts
