@@ -2,9 +2,10 @@
 
 The kernel is a function of a module, read and checked as Python. It is copied with values in place of names,
 with numbers in place of the members of enumerations, without what can then not be reached, and with the
-bodies of its module's other functions in place of their calls where these are statements. A function of the
-text with the name of a function that the module imports, such as `epilogue`, replaces the statements that
-call it. What is loaded from records of arguments is loaded once. So one function is left.
+bodies of other functions, of its module or imported there, in place of their calls where these are
+statements. A function of the text with the name of a function that the module imports, such as `epilogue`,
+replaces the statements that call it, or stands for it. What is loaded from records of arguments is loaded
+once. So one function is left.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ import ast
 import functools
 import importlib
 import inspect
+import sys
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from itertools import count
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 from tosajit.kernels.syntax import copied
 
@@ -42,15 +44,24 @@ def written_out(text: ast.Module) -> ast.Module:
 def called_names(module: ModuleType, name: str) -> frozenset[str]:
     """Return the names that a function of a module uses, itself or through others of the module."""
     names = vars(module)[name].__code__.co_names
-    own = [vars(module)[n] for n in names if inspect.isfunction(vars(module).get(n))]
-    inner = [f.__name__ for f in own if f.__module__ == module.__name__ and f.__name__ != name]
-    return frozenset(names).union(*(called_names(module, callee) for callee in inner))
+    inner = [vars(module)[n] for n in names if n != name and inspect.isfunction(vars(module).get(n))]
+    return frozenset(names).union(*(called_names(_home(callee), callee.__name__) for callee in inner))
+
+
+def _home(function: FunctionType) -> ModuleType:
+    """The module that defines a function."""
+    return sys.modules[function.__module__]
 
 
 @functools.cache
 def _functions(module: ModuleType) -> Mapping[str, ast.FunctionDef]:
+    """The functions that a module defines or imports, by their names."""
     body = ast.parse(inspect.getsource(module)).body
-    return {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    own = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    others = {
+        name: item for name, item in vars(module).items() if inspect.isfunction(item) and name not in own
+    }
+    return {**own, **{name: _functions(_home(item))[name] for name, item in others.items()}}
 
 
 def _statements(function: ast.FunctionDef) -> list[ast.stmt]:
@@ -73,10 +84,12 @@ class _Instance(ast.NodeTransformer):
     """Puts values, numbers and bodies in their places."""
 
     def __init__(
-        self, module: ModuleType, values: Mapping[str, ast.expr], ends: Mapping[str, ast.FunctionDef]
+        self, module: ModuleType, values: Mapping[str, ast.expr], given: Mapping[str, ast.FunctionDef]
     ) -> None:
-        self.module, self.values, self.ends = module, values, ends
-        self.own, self.numbers = _functions(module), count(1)
+        self.module, self.values = module, values
+        self.ends = {name: function for name, function in given.items() if _is_end(function)}
+        self.own = {name: found for name, found in _functions(module).items() if name not in given}
+        self.numbers = count(1)
 
     @classmethod
     def of(cls, text: ast.Module, function: ast.Attribute, values: list[ast.keyword]) -> _Instance:
@@ -85,9 +98,9 @@ class _Instance(ast.NodeTransformer):
         modules = {alias.name: f"{node.module}.{alias.name}" for node in imports for alias in node.names}
         assert isinstance(function.value, ast.Name)
         module = importlib.import_module(modules[function.value.id])
-        given = [node for node in text.body if isinstance(node, ast.FunctionDef)]
-        ends = {n.name: n for n in given if inspect.isfunction(vars(module).get(n.name)) and _is_end(n)}
-        return cls(module, {value.arg: value.value for value in values if value.arg}, ends)
+        functions = [node for node in text.body if isinstance(node, ast.FunctionDef)]
+        given = {node.name: node for node in functions if inspect.isfunction(vars(module).get(node.name))}
+        return cls(module, {value.arg: value.value for value in values if value.arg}, given)
 
     def functions(self, name: str, new_name: str) -> Iterator[ast.stmt]:
         """The kernel under a new name, and before it the functions that it still calls."""

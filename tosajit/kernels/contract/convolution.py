@@ -11,7 +11,6 @@ import numpy as np
 
 from tosajit.kernels.contract.slots import GatherJob, RescaleJob, RowsJob, Slot, TileJob
 from tosajit.kernels.contract.structure import (
-    BLOCK,
     CAREFUL,
     CHUNK,
     COLUMNS,
@@ -42,12 +41,11 @@ from tosajit.kernels.contract.structure import (
     fill_run,
     flip_rows,
     gather_rows,
-    highest,
+    height_of,
     least_bf16,
     load_i32,
     load_i64,
     local,
-    lowest,
     reload_i64,
     reload_sum,
     reload_u16,
@@ -381,16 +379,6 @@ def widen(args: int, table: int, a: int, rows: int) -> Any:
     else:
         widen_rows(a, 0, size, target, 1)
     return target
-
-
-def height_of(left: int, rows: int) -> Any:
-    """The height of the next tile, so that heights are even; it may begin early, in rows that are done."""
-    tiles = (left + BLOCK - 1) // BLOCK
-    even = BLOCK
-    if left < BLOCK * (BLOCK - 1):  # more are whole blocks: to divide takes as long as many products
-        even = (left + tiles - 1) // tiles
-    height = lowest(even)
-    return height if height <= rows else highest(even)
 
 
 def taken_bytes(args: int, rows: int) -> Any:

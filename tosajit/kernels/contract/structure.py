@@ -90,3 +90,13 @@ def setup(args: int) -> None:
 
 def epilogue(acc: Any, channel: int, index: int) -> None:
     """Do what follows a sum: `acc` of a channel, for the element of the output at `index`."""
+
+
+def height_of(left: int, rows: int) -> Any:
+    """The height of the next tile, so that heights are even; it may begin early, in rows that are done."""
+    tiles = (left + BLOCK - 1) // BLOCK
+    even = BLOCK
+    if left < BLOCK * (BLOCK - 1):  # more are whole blocks: to divide takes as long as many products
+        even = (left + tiles - 1) // tiles
+    height = lowest(even)
+    return height if height <= rows else highest(even)

@@ -13,7 +13,6 @@ from typing import Any
 
 from tosajit.kernels.contract.slots import RescaleJob, SquareJob, TileJob, WinogradSlot
 from tosajit.kernels.contract.structure import (
-    BLOCK,
     COLUMNS,
     FUSED,
     LANES,
@@ -23,10 +22,9 @@ from tosajit.kernels.contract.structure import (
     copy_run,
     epilogue,
     fill_run,
-    highest,
+    height_of,
     load_i64,
     local,
-    lowest,
     reload_i32,
     reload_sum,
     rescale_i8,
@@ -207,16 +205,6 @@ def multiply_rows(
         store_i64(tiling, TileJob.FOLLOWING_STEP, (REGISTER * height + rows - 1) // rows)
         call(load_i64(args, WinogradSlot.TILE), tiling)
         row = first + height
-
-
-def height_of(left: int, rows: int) -> Any:
-    """The height of the next tile, so that heights are even; it may begin early, in rows that are done."""
-    tiles = (left + BLOCK - 1) // BLOCK
-    even = BLOCK
-    if left < BLOCK * (BLOCK - 1):  # more are whole blocks: to divide takes as long as many products
-        even = (left + tiles - 1) // tiles
-    height = lowest(even)
-    return height if height <= rows else highest(even)
 
 
 def start_rescaling(args: int, rescaling: int, scratch: int) -> None:
