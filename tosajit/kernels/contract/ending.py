@@ -43,12 +43,12 @@ class Ending:
     def store(
         self, totals: Sequence[Register], rows: Sequence[Value], first: Value, others: Sequence[Value] = ()
     ) -> None:
-        """Store rows of sums at addresses, from column `first` on; others are as far from theirs."""
+        """Store rows of sums, from column `first` on, at addresses; `others` are those of what is added."""
         v, left, panels = self.v, self.columns - first, len(totals) // len(rows)
         widths = [v.least(left - panel * v.isa.lanes, v.isa.lanes) for panel in range(panels)]
         masks = [v.below(width) for width in widths] if v.isa.masked else []
-        start = first * FLOAT_BYTES
-        biases, added, parts = (self._parts(panels, start, where) for where in ([self.bias], others, rows))
+        bias = self.bias + first * FLOAT_BYTES
+        biases, added, parts = (self._parts(panels, where) for where in ([bias], others, rows))
         totals = v.loop(self._has(BIASED), totals, partial(self._with, masks, biases * len(rows)))
         if others:
             totals = v.loop(self._has(JOINED), totals, partial(self._with, masks, added))
@@ -71,10 +71,10 @@ class Ending:
         """How often a part of it is done: once, or never."""
         return self.v.choose(self.v.equal(self.kind & flag, 0), self.v.number(0), 1)
 
-    def _parts(self, panels: int, start: Value, rows: Sequence[Value]) -> list[Value]:
+    def _parts(self, panels: int, rows: Sequence[Value]) -> list[Value]:
         """Where registers of rows are."""
         size = self.v.isa.register_bytes
-        return [row + start + panel * size for row in rows for panel in range(panels)]
+        return [row + panel * size for row in rows for panel in range(panels)]
 
     def _with(
         self, masks: Sequence[Value], parts: Sequence[Value], _: Value, now: Sequence[Register]

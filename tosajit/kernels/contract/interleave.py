@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 
 from tosajit.kernels.contract.ending import Ending
 from tosajit.kernels.contract.products import INT8, INT16, Product
@@ -270,21 +271,27 @@ class _Row:
         """Sum the taps of some pixels, panel by panel, and do what follows if they end here."""
         v, step = self.v, self.v.isa.register_bytes
         weight_bytes = self.groups * (self.side * step)
-        places = [(first + pixel) * self.out_bytes for pixel in range(size)]
 
         def panel(index: Value, now: Sequence[Value]) -> Sequence[Value]:
-            source, weights = now
+            source, weights, out = now
             totals = self._sums(source, weights, size)
 
             def store() -> None:
-                for total, place in zip(totals, places, strict=True):
-                    v.store(total, self.out + index * step + place)
+                for total, where in zip(totals, self._rows(out, size), strict=True):
+                    v.store(total, where)
 
-            rows, column = [self.out + place for place in places], index * v.isa.lanes
-            v.when(self.ending.kind > 0, lambda: self.ending.store(totals, rows, column), store)
-            return [source + step, weights + weight_bytes]
+            def end() -> None:
+                self.ending.store(totals, self._rows(out, size), index * v.isa.lanes)
 
-        v.loop(self.panels, [self.source + first * self.pixel_bytes, self.weights], panel)
+            v.when(self.ending.kind > 0, end, store)
+            return [source + step, weights + weight_bytes, out + step]
+
+        start, out = self.source + first * self.pixel_bytes, self.out + first * self.out_bytes
+        v.loop(self.panels, [start, self.weights, out], panel)
+
+    def _rows(self, out: Value, size: int) -> list[Value]:
+        """Where some pixels go."""
+        return list(accumulate([self.out_bytes] * (size - 1), initial=out))
 
     def _sums(self, source: Value, weights: Value, size: int) -> Sequence[Register]:
         """Return the sums of a panel; three pixels share an address register."""
