@@ -98,7 +98,8 @@ def test_a_larger_share_of_the_time_is_less_waiting() -> None:
 @pytest.mark.parametrize(
     ("models", "options", "message"),
     [
-        (1, {}, "1 networks share nothing; give two or more"),
+        (0, {}, "give two or more networks to share a machine, not 0"),
+        (1, {}, "give two or more networks to share a machine, not 1"),
         (2, {"shares": [1]}, "shares are .*, but must be a positive number for each of 2 networks"),
         (2, {"shares": [1, 0]}, "must be a positive number"),
         (3, {"machine": two()}, "3 networks cannot each have one of 2 cores"),

@@ -105,7 +105,7 @@ def share(
     from sim.events import simulate
 
     if len(models) < 2:
-        raise CompileError(f"{len(models)} networks share nothing; give two or more")
+        raise CompileError(f"give two or more networks to share a machine, not {len(models)}")
     weights = list(shares) if shares is not None else [1.0] * len(models)
     if len(weights) != len(models) or not all(0 < weight < inf for weight in weights):
         raise CompileError(
