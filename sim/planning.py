@@ -23,6 +23,7 @@ from sim.machine.machine import Machine
 from sim.report.values import Memory, moved
 from tiling.choose import Bar, Estimate, Price, weights_of
 from tiling.expr import BYTES
+from tiling.making import Maker
 from tiling.nest import Access, Nest
 from tiling.offer import Offers
 from tiling.plan import Judge
@@ -44,9 +45,17 @@ def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
 
         costs = Costs.of(machine.model_copy(update={"launch_overhead_cycles": 0}))
     figures = _Figures.of(machine, costs)
+    groups: dict[Maker, _Group] = {}
 
     def prices(sections: Sequence[Section], operands: Mapping[str, Operand]) -> list[Price]:
-        return _Group(figures, sections[0].nest, operands).prices(sections) if sections else []
+        if not sections:
+            return []
+        if not isinstance(sections, Offers):
+            return _Group(figures, sections[0].nest, operands).prices(sections)
+        group = groups.get(sections.maker)
+        if group is None:
+            group = groups[sections.maker] = _Group(figures, sections[0].nest, operands)
+        return group.offered(sections)
 
     return prices
 
@@ -136,8 +145,21 @@ IDLE = _Work()
 """Before any tile is known."""
 
 
+@dataclass(slots=True)
+class _Look:
+    """What is known of a section: bounds of what it costs, each higher than the last, and then its price."""
+
+    section: Section
+    moves: _Moves
+    bounds: list[Price]
+    work: _Work = IDLE
+    left: Classes | None = None
+    """Tiles that have not been looked at; None if none has."""
+    price: Price | None = None
+
+
 class _Group:
-    """The sections of a nest, with what they have in common worked out once."""
+    """The sections of a nest, with what they have in common worked out once, and each of them once."""
 
     def __init__(self, figures: _Figures, nest: Nest, operands: Mapping[str, Operand]) -> None:
         self.figures, self.nest, self.operands = figures, nest, operands
@@ -146,6 +168,17 @@ class _Group:
         self.boxes: dict[tuple[int, int], _Box] = {}
         self.tiles: dict[tuple[tuple[int, ...], tuple[bool, ...]], _Work] = {}
         self.sites: dict[tuple[bool, ...], Sites] = {}
+        self.known: dict[tuple[int, ...], list[Price]] = {}
+        """Prices of what rooms offer, by how much that is."""
+        self.looks: dict[int, _Look] = {}
+        """What is known of each section, by its identity."""
+
+    def offered(self, offers: Offers) -> list[Price]:
+        """Prices of what a room offers."""
+        found = self.known.get(offers.counts)
+        if found is None:
+            found = self.known[offers.counts] = self.prices(offers)
+        return found
 
     def prices(self, sections: Sequence[Section]) -> list[Price]:
         """Prices of sections; of those that surely cost more than others, infinite ones.
@@ -153,44 +186,65 @@ class _Group:
         Sections are looked at by what they cost at least: as their transfers say, then as their full tiles
         say, then as all tiles say, and then, command by command, for certain.
         """
-        prices, cycle, bar = [NEVER] * len(sections), self.figures.price.cycle, Bar()
-        moves: dict[int, _Moves] = {}
-        works: dict[int, _Work] = {}
-        left: dict[int, Classes] = {}
-        floors = self.floors(sections)
-        heap = [(cost, number) for number, (cost, _) in enumerate(floors)]
+        prices, bar = [NEVER] * len(sections), Bar()
+        bounds, stages = self.floors(sections), [0] * len(sections)
+        heap = [(bound.cost, number) for number, bound in enumerate(bounds)]
         heapify(heap)
         while heap:
-            least, number = heappop(heap)
-            if number not in moves:
-                if bar.passed(Price(*floors[number])):
-                    section = sections[number]
-                    move = moves[number] = self.moves(section)
-                    heappush(heap, (self.least(move, IDLE), number))
+            _, number = heappop(heap)
+            if not bar.passed(bounds[number]):
                 continue
-            section, move, work = sections[number], moves[number], works.get(number, IDLE)
-            if not bar.passed(Price(least, cycle * move.early, least - self.busy(move, work))):
-                continue
-            if left.get(number) == []:
-                price = prices[number] = self.followed(section, move, work)
-                bar.add(price)
-                continue
-            if number in left:
-                some, left[number] = left[number], []
+            look, stage = self.look(sections[number]), stages[number]
+            bound = look.bounds[stage] if stage < len(look.bounds) else self.closer(look)
+            if bound is None:
+                bar.add(price := self.price(look))
+                prices[number] = price
             else:
-                full, *left[number] = _classes(section)
-                some = [full]
-            work = works[number] = self.work(section, some, work)
-            heappush(heap, (self.least(move, work), number))
+                bounds[number], stages[number] = bound, stage + 1
+                heappush(heap, (bound.cost, number))
         return prices
 
-    def floors(self, sections: Sequence[Section]) -> list[tuple[float, float]]:
+    def look(self, section: Section) -> _Look:
+        """What is known of a section."""
+        found = self.looks.get(id(section))
+        if found is None:
+            moves = self.moves(section)
+            found = self.looks[id(section)] = _Look(section, moves, [self.bound(moves, IDLE)])
+        return found
+
+    def closer(self, look: _Look) -> Price | None:
+        """A higher bound of what a section costs; None if there is no more to look at."""
+        if look.left is None:
+            full, *look.left = _classes(look.section)
+            some = [full]
+        elif look.left:
+            some, look.left = look.left, []
+        else:
+            return None
+        look.work = self.work(look.section, some, look.work)
+        bound = self.bound(look.moves, look.work)
+        look.bounds.append(bound)
+        return bound
+
+    def bound(self, moves: _Moves, work: _Work) -> Price:
+        """What a section costs at least that moves so much, and does so much work or more."""
+        least = self.least(moves, work)
+        return Price(least, self.figures.price.cycle * moves.early, least - self.busy(moves, work))
+
+    def price(self, look: _Look) -> Price:
+        """What a section costs, which is worked out once."""
+        if look.price is None:
+            look.price = self.followed(look.section, look.moves, look.work)
+        return look.price
+
+    def floors(self, sections: Sequence[Section]) -> list[Price]:
         """What sections that are not yet made cost at least, and what of that may come early."""
         if not isinstance(sections, Offers):
-            return [(0.0, 0.0)] * len(sections)
+            return [Price(0.0)] * len(sections)
         byte = SURE * self.figures.byte
         return [
-            (byte * size, byte * early) for size, early in zip(sections.moved, sections.early, strict=True)
+            Price(byte * size, byte * early)
+            for size, early in zip(sections.moved, sections.early, strict=True)
         ]
 
     def least(self, moves: _Moves, work: _Work) -> float:

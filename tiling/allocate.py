@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TypeVar
@@ -155,6 +156,7 @@ class Taken:
 
     def __init__(self) -> None:
         self.steps: dict[int, list[tuple[int, int]]] = {}
+        """In order, as what is in order is soon sorted with others."""
         self.blocks: dict[int, list[tuple[int, int, int, int]]] = {}
 
     def add(self, life: Lifetime, offset: int) -> None:
@@ -165,17 +167,17 @@ class Taken:
                 self.blocks.setdefault(block, []).append((life.first, life.last, offset, end))
             return
         for step in range(life.first, life.last + 1):
-            self.steps.setdefault(step, []).append((offset, end))
+            insort(self.steps.setdefault(step, []), (offset, end))
 
     def during(self, life: Lifetime) -> list[tuple[int, int]]:
-        """The ranges taken at any time of a lifetime, by address."""
+        """The ranges taken at any time of a lifetime, by address; some of them several times."""
         first, last = life.first, life.last
-        found: set[tuple[int, int]] = set()
-        for block in range(first // SHORT, last // SHORT + 1):
-            found.update((lo, hi) for f, e, lo, hi in self.blocks.get(block, ()) if f <= last and first <= e)
+        found: list[tuple[int, int]] = []
         for step in range(first, last + 1):
-            if step in self.steps:
-                found.update(self.steps[step])
+            found += self.steps.get(step, ())
+        for block in range(first // SHORT, last // SHORT + 1):
+            taken = self.blocks.get(block, ())
+            found += [(lo, hi) for f, e, lo, hi in taken if f <= last and first <= e]
         return sorted(found)
 
     def placed(self, life: Lifetime, end: int) -> int | None:

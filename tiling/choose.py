@@ -169,14 +169,16 @@ def choose(
     room: int,
     free: int,
     estimate: Estimate | None,
+    maker: Maker | None = None,
 ) -> Choices:
     """The best sections that fit the room, alone and beside others; none if nothing fits.
 
-    What needs more than is `free` must pay for that, as it makes the program need more.
+    What needs more than is `free` must pay for that, as it makes the program need more. A `maker` is one that
+    has made sections of an equal nest in this setting, perhaps for other rooms.
     """
     if estimate is None:
         return Choices(_moving_least(at, target, room))
-    offers = offers_of(at, target, room)
+    offers = offers_of(at, target, room, maker)
     prices = estimate(offers, operands)
     idle = min((price.cost for price in prices), default=0.0)
     best: list[Candidate | None] = [None] * VIEWS
@@ -194,13 +196,14 @@ def choose(
     return Choices(tuple(dict.fromkeys(choice for choice in best if choice is not None)), tuple(priced))
 
 
-def offers_of(at: Setting, target: Target, room: int) -> Offers:
+def offers_of(at: Setting, target: Target, room: int, maker: Maker | None = None) -> Offers:
     """What may be best of all that fits the room."""
     cases = [
         Case(tuple(boxed.tolist()), at.inside, at.constant, at.scale, target.double_buffering, at.step)
         for boxed in ways(at, target)
     ]
-    return Offers(Maker(at.nest, at.menu, target), [offered(at.menu, case) for case in cases], room)
+    maker = maker or Maker(at.nest, at.menu, target)
+    return Offers(maker, [offered(at.menu, case) for case in cases], room)
 
 
 def candidate_of(at: Setting, section: Section, price: Price, target: Target) -> Candidate:

@@ -18,13 +18,14 @@ Flags = NDArray[np.bool_]
 
 
 class Maker:
-    """Makes sections of rows of a menu; boxes that they have in common are made once."""
+    """Makes sections of rows of a menu, each once, and boxes that they have in common once."""
 
     def __init__(self, nest: Nest, menu: Menu, target: Target) -> None:
         self.nest, self.menu, self.target = nest, menu, target
         self.extents = nest.extents
         self.images: dict[object, Image] = {}
         self.loops: dict[tuple[int, int], Loop] = {}
+        self.sections: dict[tuple[int, int, bytes], Section] = {}
         self.steps = [box_steps(a, nest.extents) if target.strided else () for a in nest.accesses]
         self.moving = [
             tuple(
@@ -37,6 +38,13 @@ class Maker:
 
     def section(self, row: int, boxed: Flags, copies: int) -> Section:
         """A row of the menu as loops and images."""
+        key = row, copies, boxed.tobytes()
+        found = self.sections.get(key)
+        if found is None:
+            found = self.sections[key] = self._section(row, boxed, copies)
+        return found
+
+    def _section(self, row: int, boxed: Flags, copies: int) -> Section:
         target, nest, menu = self.target, self.nest, self.menu
         tile = tuple(map(int, menu.tiles[row].tolist()))
         order = menu.orders[menu.order[row]]

@@ -56,6 +56,8 @@ class Offers(Sequence[Section]):
     def __init__(self, maker: Maker, ways: Sequence[Way], room: int) -> None:
         self.maker, self.made = maker, dict[int, Section]()
         some = [(way, int(way.needs.searchsorted(room, "right"))) for way in ways]
+        self.counts = tuple([end for _, end in some])
+        """How many of each way fit, which decides what is offered."""
         self.boxed = [way.boxed for way, end in some for _ in range(end)]
         self.rows = [row for way, end in some for row in way.rows[:end].tolist()]
         self.copies = [copies for way, end in some for copies in way.copies[:end].tolist()]

@@ -8,12 +8,14 @@ from itertools import islice
 from math import inf
 from operator import itemgetter
 
+import numpy as np
+
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill, peak
 from tiling.choose import Candidate, Choices, Estimate, Price, choose, least_boxes, least_room, placed
 from tiling.in_place import in_place, known_operands, place, worth_sharing
 from tiling.level2 import used_bytes
-from tiling.making import aligned
+from tiling.making import Maker, aligned
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Operand, Program, Section
 from tiling.residence import Residence
@@ -169,8 +171,10 @@ class Planner:
         before: Residence | None = None if like is None else like.residence
         self.residence: Residence = Residence(nests, operands, target, before)
         self.known: dict[object, Choices] = like.known if like else {}
+        self.makers: dict[object, Maker] = like.makers if like else {}
         self.times = [0.0] * len(nests)
-        self.structures: dict[int, object] = like.structures if like else {}
+        self.structures: dict[int, int] = like.structures if like else {}
+        self.kinds: dict[object, int] = like.kinds if like else {}
         self.sections: list[Section | None] = []
 
     @property
@@ -230,32 +234,31 @@ class Planner:
         at = residence.setting(step)
         free = room if self.target.values == "offchip" else room - residence.spare
         far = residence.in_level2(step)
-        key = self._structure(step), at.inside, far, at.weights, at.constant, at.scale, room, free
-        if key not in self.known:
-            self.known[key] = choose(at, residence.operands, self.target, room, free, self.estimate)
-        return self.known[key]
+        case = self._structure(step), at.inside, far, at.weights, at.constant, at.scale
+        found = self.known.get((case, room, free))
+        if found is None:
+            maker = self.makers.get(case)
+            if maker is None:
+                maker = self.makers[case] = Maker(at.nest, at.menu, self.target)
+            found = choose(at, residence.operands, self.target, room, free, self.estimate, maker)
+            self.known[case, room, free] = found
+        return found
 
     def _line(
         self, options: Sequence[tuple[Candidate, ...]], rooms: Sequence[int], sparing: bool
     ) -> list[Section | None]:
         """Of each step's options those that together cost least, with bytes if it is `sparing`."""
-        totals: list[float] = []
+        totals, left, idle = np.zeros(1), np.full(1, -inf), np.zeros(1)
         back: list[list[int]] = []
-        before: tuple[Candidate, ...] = ()
         for step, some in enumerate(options):
-            bytes_of = [one.price.moved if sparing else 0.0 for one in some]
-            ways = [
-                [
-                    total + moved + _cost(choice, one, rooms[step - 1])
-                    for one, total in zip(before, totals, strict=True)
-                ]
-                or [moved + choice.price.cost]
-                for choice, moved in zip(some, bytes_of, strict=True)
-            ]
-            back.append([costs.index(min(costs)) for costs in ways])
-            totals, before = [min(costs) for costs in ways], some
+            prices = np.array([(*choice.price, choice.need, choice.early) for choice in some])
+            cost, early, own, moved, need, sooner = prices.T[:, :, None]
+            spared = np.where(sooner <= left, np.minimum(early, idle), 0.0)
+            ways = totals + (moved if sparing else 0.0) + (cost - spared)
+            back.append(ways.argmin(1).tolist())
+            totals, left, idle = ways.min(1), rooms[step] - need[:, 0], own[:, 0]
         sections: list[Section | None] = [None] * len(options)
-        number = totals.index(min(totals)) if totals else 0
+        number = int(totals.argmin())
         for step in reversed(range(len(options))):
             choice, number = options[step][number], back[step][number]
             sections[step] = _of(choice.section, self.nests[step])
@@ -273,10 +276,13 @@ class Planner:
         self.times[step] = best.price.cost
         return _of(best.section, self.nests[step])
 
-    def _structure(self, step: int) -> object:
-        if step not in self.structures:
-            self.structures[step] = _structure(self.nests[step])
-        return self.structures[step]
+    def _structure(self, step: int) -> int:
+        """A number that equal nests have in common."""
+        found = self.structures.get(step)
+        if found is None:
+            kind = _structure(self.nests[step])
+            found = self.structures[step] = self.kinds.setdefault(kind, len(self.kinds))
+        return found
 
     def _allocated(self) -> tuple[dict[Key, int], int]:
         """Addresses of all that is in the scratchpad; constants come a group early if there is room."""
