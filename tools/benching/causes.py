@@ -26,12 +26,13 @@ CAUSES: Mapping[str, str] = {
         "16 channels are 45% of a run"
     ),
     "resnet50_i8": (
-        "products alone take 83% of a run at their peak on a Zen 4 core, where nine tenths of the peer's "
-        "time leave 9% for all else. Pointwise layers from 64 to 256 channels are at 70% of it: making "
-        "bytes of the sums takes 6 cycles a register, of which shuffles need 5; beside the products of the "
-        "next tile it took longer, since no registers are left for both. Layers of 2048 channels are at "
-        "64%: their weights come from behind the second-level cache, and are not fetched ahead. Residual "
-        "sums are 3% of a run. With AMX, residual sums are 9%, and making bytes takes most of pointwise "
+        "pointwise layers are two thirds of a run on a Zen 4 core, where 3 × 3 layers but those of 7 × 7 "
+        "take a quarter of the products. Those from 64 to 256 channels are at 71% to 79% of the peak: making "
+        "bytes of the sums takes 6 cycles a register, of which shuffles need 5, as 9 of 10 channels have "
+        "sums that are too large for float32; beside the products of the next tile it took longer, since no "
+        "registers are left for both. Layers of 2048 channels are at 77%: their weights come from behind "
+        "the second-level cache, and are not fetched ahead. Residual sums are 3% of a run. With AMX, "
+        "residual sums are 9%, and making bytes takes most of pointwise "
         "layers from 64 to 256 channels, 10% of a run: 8 cycles a register, of which its two vector units "
         "need 4. 15 MB of weights of the last nine layers, a quarter of a run, come at 8 to 12 GB/s; to "
         "fetch 16 or 32 KB ahead in place of 4 gains nothing. With AVX2 exact products reach 80.6 GMAC/s, "
@@ -48,8 +49,8 @@ CAUSES: Mapping[str, str] = {
     ),
     "onnx_resnet18_f32": "as in ResNet-50, 3 × 3 layers of 512 channels wait for their weights",
     "unet_i8": (
-        "3 × 3 layers of 16 channels, a quarter of a run, are at 67% to 76% of the peak, others at "
-        "82% to 96%; concatenating and repeating are 3% of a run"
+        "3 × 3 layers of 16 channels, a quarter of a run, are at 67% to 76% of the peak, and too thin for a "
+        "quarter of the products, which others take; concatenating and repeating are 3% of a run"
     ),
     "gru_i8": (
         "bounds allow a tenth of the time: a hundred groups of one row each, of which the driver and what "
