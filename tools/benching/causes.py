@@ -26,7 +26,7 @@ CAUSES: Mapping[str, str] = {
         "16 channels are 45% of a run"
     ),
     "resnet50_i8": (
-        "pointwise layers are two thirds of a run on a Zen 4 core, where 3 × 3 layers but those of 7 × 7 "
+        "pointwise layers are 56% of a run on a Zen 4 core, where 3 × 3 layers but those of 7 × 7 "
         "take a quarter of the products. Those from 64 to 256 channels are at 71% to 79% of the peak: making "
         "bytes of the sums takes 6 cycles a register, of which shuffles need 5, as 9 of 10 channels have "
         "sums that are too large for float32; beside the products of the next tile it took longer, since no "
