@@ -55,6 +55,19 @@ def test_every_operator_with_data_sets_is_here() -> None:
 
 
 @pytest.mark.parametrize("number", accuracy.SETS)
+@pytest.mark.parametrize(
+    "shape", [(1000, 1, 4), (1000, 1, 8), (500, 1, 16), (250, 1, 32), (500, 2, 8), (2, 1, 1024)]
+)
+@pytest.mark.parametrize("operator", floating_sums.TRANSFORMS)
+def test_short_transforms_are_accurate_in_each_number(
+    operator: str, shape: tuple[int, ...], number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shapes, attributes, _ = OPERANDS[operator]
+    monkeypatch.setitem(OPERANDS, operator, ([shape] * len(shapes), attributes, 0))
+    test_sums_of_a_data_set_are_accurate(operator, "FP32", "FP32", "FP32", True, number)
+
+
+@pytest.mark.parametrize("number", accuracy.SETS)
 @pytest.mark.parametrize(("operator", "kind", "output", "acc", "local"), CASES)
 def test_sums_of_a_data_set_are_accurate(
     operator: str, kind: str, output: str, acc: str, local: bool, number: int

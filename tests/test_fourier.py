@@ -137,7 +137,7 @@ def test_machines_do_transforms_step_by_step() -> None:
 
 
 @sets
-@pytest.mark.parametrize("shape", [(3, 1, 8), (2, 1, 32), (1, 1, 128), (1, 1, 512)])
+@pytest.mark.parametrize("shape", [(3, 1, 16), (2, 1, 32), (1, 1, 128), (1, 1, 512)])
 @pytest.mark.parametrize("parts", [1, 2])
 def test_rows_in_plain_python(isa: InstructionSet, shape: tuple[int, int, int], parts: int) -> None:
     numbers = [drawn(*shape, seed=seed) for seed in range(parts)]

@@ -19,6 +19,7 @@ elements, with `local_bound` or without.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import prod
 
 import numpy as np
 
@@ -27,13 +28,15 @@ from tiling.nest import Access, Axis, Indirect, Nest, Reduction, Write
 from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.graph.operator import Dims, Operator, error_if, level_check, read, table, write
-from tosajit.operators.lowering import Lowering, Space, constant, element, number, shape_of, space
+from tosajit.operators.lowering import Index, Lowering, Space, constant, element, number, shape_of, space
 from tosajit.operators.types import beyond
 from tosajit.profiles import Level
 
 FFT = table("in_out_t", "EXT-FFT | fp32 | fp32")
 MOST = 3
 """The logarithm of the largest radix: more are fewer passes over memory, but more products."""
+SHORT = 8
+"""Rows of so small real images are products with a matrix: `local_bound` has no room for errors of pairs."""
 
 
 class Transform(Operator):
@@ -197,10 +200,14 @@ def directly(use: Lowering, source: Plane, sign: int) -> list[Nest]:
 
 def sums(use: Lowering, name: str, at: Space, source: Plane, target: Plane, sign: int) -> list[Nest]:
     """The real and the imaginary results of transforms along `k`, where f * k turns are those of a circle."""
-    length, turns = at.axes[-1].extent, at.coordinate("f") * at.coordinate("k")
-    place = Indirect(turns & const(length - 1, "i64"))
-    of = {part: constant(use, f"{name}.{part}", array, [place]) for part, array in tables(length).items()}
     *kept, last = at.axes
+    length, parts = last.extent, tables(last.extent)
+    index: list[Index] = [Indirect(at.coordinate("f") * at.coordinate("k") & const(length - 1, "i64"))]
+    if source.imag is None and prod(shape_of(use.inputs[0])[1:]) <= SHORT:
+        frequencies = next(axis.extent for axis in kept if axis.name == "f")
+        places = np.outer(np.arange(frequencies), np.arange(length)) % length
+        parts, index = {part: array[places] for part, array in parts.items()}, [at(f=1), at(k=1)]
+    of = {part: constant(use, f"{name}.{part}", array, index) for part, array in parts.items()}
     taken = [last if axis.name == "f" else axis for axis in kept]
     numbers = [along_axes(at, part, taken) for part in (source.real, source.imag) if part]
     nests = []
