@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import laws
+import numpy as np
 import pytest
 from holding import drawing
-from holding.machines import ALL, LAWS, Law
+from holding.machines import ALL, LAWS, Law, machine
 
 import sim
 import tosajit as tj
 from sim.machine.paths import leaves
+from tosajit import ops
 from tosajit.checks.validation import check
 
 
@@ -50,3 +52,21 @@ def test_what_is_slower_than_the_margin_is_an_exception() -> None:
     text = laws.table(checks, 5)
     assert "far" in text
     assert "near" not in text
+
+
+@pytest.mark.parametrize("seed", [90115, 310606, 311549, 313003])
+def test_a_resize_takes_no_longer_where_there_is_room_for_its_map(seed: int) -> None:
+    """Without room the map stays in memory; copied whole, it took up to 34 times as long."""
+    scratchpad = next(law for law in LAWS if law.name == "scratchpad")
+    base, (_, graph) = machine(seed), drawing.layer(seed)
+    roomier = base.replace(scratchpad.changed(base, 2))
+    assert tj.simulate(graph, roomier).seconds <= 1.005 * tj.simulate(graph, base).seconds
+
+
+def test_of_a_table_no_more_is_read_than_data_choose() -> None:
+    table, rows = np.ones((1, 4096, 64), np.int8), np.zeros((1, 8), np.int32)
+    report = tj.simulate(tj.trace(lambda chosen: ops.gather(table, chosen), rows), "systolic-16")
+    read = sum(
+        size for (memory, way, _), size in report.traffic.items() if (memory, way) == ("offchip", "read")
+    )
+    assert 8 * 64 <= read < 2 * 8 * 64

@@ -232,12 +232,15 @@ def _moving_least(at: Setting, target: Target, room: int) -> tuple[Candidate, ..
 def ways(at: Setting, target: Target) -> Sequence[Flags]:
     """Which accesses have boxes: all that are not inside, or if units reach out, some or none.
 
+    Tables that data choose from may stay where they are, as they do where a scratchpad is too small for them.
     Weights, other large constants, values that are read and results are in boxes, or not; small constants
     only if everything is. Where weights alone are copied, they are in boxes or not, and nothing else is.
     """
     outside = ~np.array(at.inside, bool)
     if not target.direct:
-        return [outside]
+        tables = np.array([access.indirect for access in at.nest.reads], bool)
+        tables = outside & at.menu.rooms.any(0) & np.pad(tables, (0, len(outside) - len(tables)))
+        return [outside, outside & ~tables] if tables.any() else [outside]
     if target.copied == "weights":
         boxed = outside & np.array(at.weights, bool)
         return [boxed, boxed & False] if boxed.any() else [boxed]

@@ -164,7 +164,7 @@ def _table(nests: tuple[Nest, ...], operands: Mapping[str, Operand]) -> Workload
     pairs = _distinct(form.types for form in forms if form.product_axes is not None)
     steps = _distinct((step.type, step.name, step.kind) for form in forms for step in form.all_steps)
     types = _distinct([s.type for form in forms for s in form.streams] + [t for f in forms for t in _sums(f)])
-    rows = [_constants(nest, operands) for nest in nests]
+    rows = [_constants(*pair, operands) for pair in zip(forms, nests, strict=True)]
     return Workload(
         nests=nests,
         operands=operands,
@@ -292,17 +292,22 @@ def _move(form: Form) -> tuple[float, ...]:
     return (*move_runs(form, form.nest.extents), indirect)
 
 
-def _constants(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, ...]:
+def _constants(form: Form, nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, ...]:
     """Bytes of weights, as used and stored, and of other constants; how many: all, small and large ones.
 
     The last number is bytes of others that are large. What is read in two ways counts twice, as it has two
-    boxes.
+    boxes. Of a table that data choose from no more counts than they choose, and no box if that is not all.
     """
-    weights = stored = others = small = large = held = 0
+    weights = stored = others = boxes = small = large = held = 0
     factors = {nest.accesses[number].operand for number in weights_of(nest, operands)}
-    names = [access.operand for access in nest.reads if operands[access.operand].kind == "constant"]
-    for name in names:
-        operand = operands[name]
+    read = list(zip(nest.reads, form.traffic(nest.extents), strict=False))
+    constants = [(access, size) for access, size in read if operands[access.operand].kind == "constant"]
+    for access, size in constants:
+        name, operand = access.operand, operands[access.operand]
+        if access.indirect and size < operand.bytes:
+            others += size
+            continue
+        boxes += 1
         large += name in factors or operand.bytes >= LARGE
         if (nest.verb == "contract" and operand.bytes > SMALL) or operand.stored_bytes is not None:
             weights += operand.bytes
@@ -311,7 +316,7 @@ def _constants(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, ...]:
             others += operand.bytes
             held += operand.bytes if name in factors or operand.bytes >= LARGE else 0
             small += operand.bytes < HELD_BYTES
-    return weights, stored, others, len(names), small, large, held
+    return weights, stored, others, boxes, small, large, held
 
 
 def _table_of(nest: Nest, operands: Mapping[str, Operand]) -> tuple[int, int]:

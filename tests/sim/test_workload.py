@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sim.analytic.workload import SMALL, _constants, _table_of
+from sim.cost.forms import form_of
 from tests.planning.test_choose import operands_of
 from tests.planning.test_menu import NESTS
 from tiling.cascade import HELD_BYTES
@@ -35,14 +36,15 @@ def test_constants_are_weights_large_or_small_from_a_size_on(verb: str, edge: in
         size * weights, size * weights, size * (not weights), 1,
         int(not weights and size < HELD_BYTES), int(size >= LARGE), size * (not weights and size >= LARGE),
     )  # fmt: skip
-    assert _constants(nest, sized(nest, size)) == expected
+    assert _constants(form_of(nest), nest, sized(nest, size)) == expected
 
 
 def test_what_is_stored_in_less_is_weights_of_that_size() -> None:
     operands = sized(PRODUCT, 8, stored_bytes=3)
-    assert _constants(replace(PRODUCT, verb="reduce"), operands) == (8, 3, 0, 1, 0, 0, 0)
+    reduced = replace(PRODUCT, verb="reduce")
+    assert _constants(form_of(reduced), reduced, operands) == (8, 3, 0, 1, 0, 0, 0)
     twice = replace(PRODUCT, verb="reduce", reads=(*PRODUCT.reads, PRODUCT.reads[1]))
-    assert _constants(twice, operands) == (16, 6, 0, 2, 0, 0, 0)
+    assert _constants(form_of(twice), twice, operands) == (16, 6, 0, 2, 0, 0, 0)
 
 
 def test_the_largest_constant_that_data_choose_from_is_the_table() -> None:
@@ -50,3 +52,12 @@ def test_the_largest_constant_that_data_choose_from_is_the_table() -> None:
     operands = operands_of(nest, constant="a")
     assert _table_of(nest, operands) == (4, 16)
     assert _table_of(nest, operands_of(nest)) == (0, 0)
+
+
+def test_of_a_table_that_data_choose_from_no_more_counts_than_they_choose() -> None:
+    nest = NESTS["large table"]
+    operands = operands_of(nest, constant="a")
+    form, table = form_of(nest), nest.reads[0]
+    chosen = form.traffic(nest.extents)[0]
+    assert 0 < chosen < operands[table.operand].bytes
+    assert _constants(form, nest, operands) == (0, 0, chosen, 0, 0, 0, 0)
