@@ -111,6 +111,8 @@ def alone(nest: Nest) -> bool:
 
 def _axes_of_turns(nest: Nest, table: Access) -> list[int]:
     """The two axes whose product says which part of a turn is read; none if that is not how it is read."""
+    if not nest.axes:
+        return []
     index, length = table.index[-1] if table.index else None, nest.axes[-1].extent
     if not isinstance(index, Indirect) or table.shape != (length,) or index.value.op != "and_i64":
         return []
