@@ -131,9 +131,12 @@ def signed(word: int, low: int, size: int) -> int:
 def test_branches_of_arm_reach_functions_of_the_object_and_jumps_to_those_of_c() -> None:
     image, entry = linked_for_arm(LISTED)
     words = struct.unpack(f"<{len(image) // 4}I", image)
-    calls = [place for place in range(entry // 4, len(words)) if words[place] >> 26 == 0b100101]
+    jumps = [place for place in range(len(words)) if words[place : place + 2] == (0x58000050, 0xD61F0200)]
+    addresses = {place + further for place in jumps for further in (2, 3)}
+    code = [place for place in range(entry // 4, len(words)) if place not in addresses]
+    calls = [place for place in code if words[place] >> 26 == 0b100101]
     reached = [place + signed(words[place], 0, 26) for place in calls]
-    far = [place for place in reached if words[place : place + 2] == (0x58000050, 0xD61F0200)]
+    far = [place for place in reached if place in jumps]
     found = {words[place + 2] | words[place + 3] << 32 for place in far}
     library = ctypes.CDLL(None)
     pointers = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in ("sqrt", "memset")]
