@@ -70,3 +70,11 @@ def test_of_a_table_no_more_is_read_than_data_choose() -> None:
         size for (memory, way, _), size in report.traffic.items() if (memory, way) == ("offchip", "read")
     )
     assert 8 * 64 <= read < 2 * 8 * 64
+
+
+def test_a_result_does_not_stay_in_the_room_that_a_convolution_needs_more() -> None:
+    """It left half of the scratchpad, and the convolution took 1.2 times as long as in a smaller one."""
+    scratchpad = next(law for law in LAWS if law.name == "scratchpad")
+    base, (_, graph) = machine(520003), drawing.network(520003)
+    roomier = base.replace(scratchpad.changed(base, 1.5))
+    assert tj.simulate(graph, roomier).seconds <= 1.005 * tj.simulate(graph, base).seconds

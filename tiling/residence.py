@@ -102,7 +102,7 @@ class Residence:
         for name in everything:
             self._enter(name)
         together = self._feasible()
-        self.tight = not together or self.left.min(initial=self.capacity) * 2 < self.capacity
+        self.tight = not together or self._costly()
         self.chosen = not together or (self.tight and not eager)
         if self.chosen:
             for name in everything:
@@ -181,8 +181,15 @@ class Residence:
                 return False
         return True
 
-    def _cheapest(self, step: int) -> tuple[float, int]:
-        at, room = self.setting(step), int(self.left[step])
+    def _costly(self) -> bool:
+        """Whether what is let in leaves a group less than half of the scratchpad, or makes it move more."""
+        if self.left.min(initial=self.capacity) * 2 < self.capacity:
+            return True
+        steps = [step for step in range(len(self.nests)) if self.left[step] < self.capacity]
+        return any(self._cheapest(step)[0] > self._cheapest(step, self.capacity)[0] for step in steps)
+
+    def _cheapest(self, step: int, room: int | None = None) -> tuple[float, int]:
+        at, room = self.setting(step), int(self.left[step]) if room is None else room
         if room < 0:
             return float("inf"), 0
         key = id(at.menu), at.inside, at.weights, at.scale, room
