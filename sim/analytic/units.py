@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,13 +15,11 @@ from sim.analytic.workload import MAP, MOVE, PRODUCT, REDUCE, Workload, by_side
 from sim.cost.arrays import Layers, Product, Words
 from sim.cost.costs import Costs, datapath_of
 from sim.cost.datapath import Datapath
-from sim.cost.sites import NEAR, Site, Sites
+from sim.cost.sites import sites_of
 from sim.cost.support import UnsupportedError, array_rate, lane_steps, operand_types
 from sim.cost.vector import CYCLES, MOVED_BYTES
 from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS
 from sim.machine.machine import Machine
-from tiling.nest import Nest
-from tiling.program import Operand
 
 Numbers = NDArray[np.float64]
 Lanes = dict[str, int]
@@ -31,7 +29,7 @@ COLUMNS = 6
 """Of what is remembered of a layer: times and bytes."""
 INSIDE = (ELEMENT_BYTES, ARRAY_BYTES, SPARED_MACS)
 AWAY = 2
-"""Of these, bytes of what units fetch and leave in the off-chip memory."""
+"""At the end of what is remembered: bytes of what units fetch from the off-chip memory, and leave there."""
 REMEMBERED = 1 << 12
 """Rows of numbers kept for parts of machines."""
 
@@ -281,11 +279,12 @@ def _remembered(workload: Workload, machine: Machine) -> Numbers:
 def _worked(workload: Workload, path: Datapath, reaches_out: bool) -> Numbers:
     """By layer: cycles, those in which pipelines fill, bytes by side, of the longest stream, and `INSIDE`.
 
-    At the end is what moves to and from the off-chip memory where units reach out for activations.
+    At the end is `AWAY`; where units do not reach out, it is what moves near them.
     """
     costs, rows = Costs(path), []
     for nest in workload.nests:
-        sites = _outside(nest, workload.operands) if reaches_out else ()
+        operands = [workload.operands[access.operand] for access in nest.accesses]
+        sites = sites_of(operands, [one.kind == "constant" for one in operands]) if reaches_out else ()
         try:
             work = costs.work(nest, nest.extents)
             far = costs.work(nest, nest.extents, sites)
@@ -298,12 +297,3 @@ def _worked(workload: Workload, path: Datapath, reaches_out: bool) -> Numbers:
         own = (detail.get(name, 0) for name in INSIDE)
         rows.append((work.cycles, work.fill, *sides, max(work.traffic, default=0), *own, coming, going))
     return np.array(rows, np.float64).reshape(-1, COLUMNS + len(INSIDE) + AWAY).T
-
-
-def _outside(nest: Nest, operands: Mapping[str, Operand]) -> Sites:
-    """Sites of a nest whose activations are all in the off-chip memory."""
-    found = []
-    for access in nest.accesses:
-        kind = operands[access.operand].kind
-        found.append(NEAR if kind == "constant" else Site("offchip", kind in ("input", "output")))
-    return tuple(found)
