@@ -9,6 +9,7 @@ from math import inf
 from operator import itemgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiling import cascade
 from tiling.allocate import Lifetime, Taken, allocate, fill, peak
@@ -250,21 +251,21 @@ class Planner:
         """Of each step's options those that together cost least, with bytes if it is `sparing`."""
         totals, left, idle = np.zeros(1), np.full(1, -inf), np.zeros(1)
         back: list[list[int]] = []
+        spent: list[NDArray[np.float64]] = []
         for step, some in enumerate(options):
             prices = np.array([(*choice.price, choice.need, choice.early) for choice in some])
             cost, early, own, moved, need, sooner = prices.T[:, :, None]
-            spared = np.where(sooner <= left, np.minimum(early, idle), 0.0)
-            ways = totals + (moved if sparing else 0.0) + (cost - spared)
+            # Behind another one, in whose room they fit, the first constants may come early.
+            spent.append(cost - np.where(sooner <= left, np.minimum(early, idle), 0.0))
+            ways = totals + (moved if sparing else 0.0) + spent[-1]
             back.append(ways.argmin(1).tolist())
             totals, left, idle = ways.min(1), rooms[step] - need[:, 0], own[:, 0]
         sections: list[Section | None] = [None] * len(options)
         number = int(totals.argmin())
         for step in reversed(range(len(options))):
-            choice, number = options[step][number], back[step][number]
-            sections[step] = _of(choice.section, self.nests[step])
-            self.times[step] = (
-                _cost(choice, options[step - 1][number], rooms[step - 1]) if step else choice.price.cost
-            )
+            sections[step] = _of(options[step][number].section, self.nests[step])
+            before = back[step][number]
+            self.times[step], number = float(spent[step][number, before]), before
         return sections
 
     def _alone(self, step: int, room: int) -> Section | None:
@@ -407,12 +408,6 @@ class Planner:
         shared = tuple(worth_sharing(sections, self.target))
         level2 = used_bytes(arranged.values(), self.target)
         return Program(self.target, arranged, shared, arena, total, level2_bytes=level2)
-
-
-def _cost(choice: Candidate, before: Candidate, room: int) -> float:
-    """What a choice costs behind another one, in whose room its first constants may come early."""
-    price, fits = choice.price, choice.early <= room - before.need
-    return price.cost - (min(price.early, before.price.idle) if fits else 0)
 
 
 def _of(section: Section, nest: Nest) -> Section:
