@@ -10,7 +10,7 @@ numbers are transformed as L / 2 complex ones, z[j] = x[2j] + i * x[2j + 1]. Of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -279,21 +279,25 @@ def _unit(transform: Transform, nest: Nest, axes: Axes, length: int, lanes: int,
 
 def row_factors(length: int, lanes: int) -> Array:
     """The factors of all steps of rows; by registers where neighbours have different ones."""
-    return np.concatenate([np.zeros(0, np.float32), *_row_steps(length, lanes)])
+    return _joined(
+        _by_registers(step, stride, lanes) if stride == 1 or stride == RADIX < lanes else step
+        for stride, step in _steps(length)
+    )
 
 
-def _row_steps(length: int, lanes: int) -> Iterator[Array]:
-    for stride, step in _steps(length):
-        if stride == 1 or (stride == RADIX < lanes):
-            blocks = np.repeat(step, stride, axis=0).reshape(-1, lanes, FACTORS)
-            yield blocks.transpose(0, 2, 1).ravel()
-        else:
-            yield step.ravel()
+def _by_registers(step: Array, stride: int, lanes: int) -> Array:
+    """The factors of a step, those of the numbers of a register side by side."""
+    return np.repeat(step, stride, axis=0).reshape(-1, lanes, FACTORS).transpose(0, 2, 1)
 
 
 def column_factors(length: int) -> Array:
     """The factors of all steps of columns."""
-    return np.concatenate([np.zeros(1, np.float32), *(step.ravel() for _, step in _steps(length))])[1:]
+    return _joined(step for _, step in _steps(length))
+
+
+def _joined(steps: Iterable[Array]) -> Array:
+    """Factors one after another; none where there are no steps of radix 4."""
+    return np.concatenate([np.zeros(0, np.float32), *(step.ravel() for step in steps)])
 
 
 def _steps(length: int) -> Iterator[tuple[int, Array]]:
