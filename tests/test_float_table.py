@@ -159,14 +159,21 @@ def test_channels_that_go_together_with_many_that_are_left_are_not_tried_again()
     np.testing.assert_array_equal(_promising(rest, 1), rest)
 
 
-def rescale_by(multiplier: Array, shift: int, double_round: bool, bias: Array, matrix: Array) -> Rescale:
-    """The rescale of the sums of [columns][depth] weights to -100 … 90: 32 by float32, others by integers."""
+def rescale_by(
+    multiplier: Array, shift: int, double_round: bool, bias: Array, matrix: Array, floating: bool = True
+) -> Rescale:
+    """The rescale of the sums of [columns][depth] weights to -100 … 90: 32 by float32, others by integers.
+
+    All are by integers if not `floating`.
+    """
     bound = pack.sum_bound(matrix, bias, 0, 0)
     shifts = np.full(len(bias), shift)
     table = pack.rescale_table(multiplier.astype(np.int32), shift, double_round, -3, len(bias), bound)
     channels = Channels(multiplier, shifts, double_round, -3, bound)
     floats = float_table(channels, 32, -100, 90)
     assert table is not None
+    if not floating:
+        return Rescale(acc("i32"), table, None, bias, -100, 90, True)
     assert floats is not None
     there = floats.there & (np.arange(len(bias)) // 32 != 1)
     assert there.any()

@@ -26,7 +26,7 @@ from tosajit.host.unit import (
     own_constants,
     raised,
 )
-from tosajit.kernels.contract.blocking import Blocking, in_segments
+from tosajit.kernels.contract.blocking import Blocking, RowBlocking, in_segments
 from tosajit.kernels.contract.pack import (
     least_of,
     pack_bytes,
@@ -35,7 +35,7 @@ from tosajit.kernels.contract.pack import (
     start_values,
     sum_bound,
 )
-from tosajit.kernels.contract.slots import PackSlot, Slot
+from tosajit.kernels.contract.slots import PackSlot, RowSlot, Slot
 from tosajit.kernels.contract.source import gather_source, pack_source, tile_source
 from tosajit.kernels.contract.spec import ContractSpec
 from tosajit.kernels.layout import Layout
@@ -61,7 +61,7 @@ def convolution(request: Request, made: Prepared) -> list[Nest] | Reason:
     isa, narrow = request.isa, request.left.type == "i8"
     none = np.zeros(columns, np.int32)
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
-    finish = finish_of(request, bound, Slot.EPILOGUE)
+    finish = finish_of(request, bound, _slots(request).EPILOGUE)
     if finish is None:
         return reasons.EPILOGUE
     scaled = finish.scaled
@@ -98,7 +98,8 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest] | Rea
         return reasons.COLUMNS
     if kind != request.left.type and not found.geometry.floating:
         return reasons.run_time_types(request.left.type, kind)
-    finish = finish_of(request, _bound(request) if kind == "i8" else None, Slot.EPILOGUE, ends=True)
+    bound = _bound(request) if kind == "i8" else None
+    finish = finish_of(request, bound, _slots(request).EPILOGUE, ends=True)
     if finish is None:
         return reasons.EPILOGUE
     if finish.scaled is not None and finish.scaled.bias.any():
@@ -224,6 +225,9 @@ def _finished(request: Request, made: Prepared, prepared: tuple[Access, ...], fi
     """The group with its prepared operands, and its unit."""
     found, group = request.match, request.group
     done = replace(group, prepared=prepared, grain=grain_of(group, found, 2 * request.isa.lanes))
+    if _slots(request) is RowSlot:
+        made.units[done] = _row(request, done, finish)
+        return done
     kinds = request.left.type, "f32" if request.left.type == "f32" else request.right.type
     spec = ContractSpec(request.isa, "convolution", *kinds)
     known, scratch = _numbers(_blocking(request))
@@ -231,6 +235,22 @@ def _finished(request: Request, made: Prepared, prepared: tuple[Access, ...], fi
     helpers = {int(Slot.GATHER): gather_source(request.isa), int(Slot.TILE): tile_source(spec)}
     made.units[done] = array_unit(request, done, finish, spec, Slot, words, helpers, scratch)
     return done
+
+
+def _slots(request: Request) -> type[Slot | RowSlot]:
+    """The arguments of the kernel: there is one for a single row of int8 that lies in the input."""
+    geometry = replace(request.match.geometry, in_strides=request.match.strides)
+    narrow = request.left.type == request.right.type == "i8" and request.zero_points[1] == 0
+    is_row = narrow and geometry.is_row and request.isa.matrices is None and request.match.column is not None
+    return RowSlot if is_row else Slot
+
+
+def _row(request: Request, group: Nest, finish: Finish) -> Unit:
+    """The unit of a single row."""
+    blocking = RowBlocking(request.match.geometry, request.isa)
+    words = {int(slot): number for slot, number in blocking.slots().items()}
+    spec = ContractSpec(request.isa, "row")
+    return array_unit(request, group, finish, spec, RowSlot, words, {}, blocking.scratch_bytes)
 
 
 @lru_cache(maxsize=KNOWN)

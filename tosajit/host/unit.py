@@ -19,6 +19,7 @@ from tosajit.host.epilogue import Text, epilogue, output_steps, substituted
 from tosajit.host.match import Match
 from tosajit.host.reasons import Reason
 from tosajit.host.rescale import Rescale, rescale_of
+from tosajit.kernels.contract.slots import RowSlot
 from tosajit.kernels.contract.source import contract_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.layout import SCRATCH, Layout
@@ -248,8 +249,9 @@ def derived_words(
         steps = access.steps(axes) if access.index else (0,) * axes
         terms = [(layout.base + number, 1)]
         terms += [(layout.first + b, steps[b] * size) for b in found.batch if steps[b]]
-        # The geometry has the offsets of the input as paddings, so its base is the operand's first element.
-        own = access.start() * size if slot == slots["SOURCE"] else 0
+        # The geometry has the offsets of the input as paddings, so its base is the operand's first element;
+        # a single row has no need of them.
+        own = access.start() * size if slot == slots["SOURCE"] and slots is not RowSlot else 0
         return Word(slot, -own, tuple(terms))
 
     words = [base(slot, number) for slot, number in bases.items()]

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tiling.records import dataclass, replace
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
-from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, Slot
-from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS
+from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, RowSlot, Slot
+from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS, WORD_BYTES
 from tosajit.kernels.sets.description import ALONE, EIGHT, InstructionSet, Matrices, Side
 
 FLOAT_BYTES = 4
@@ -266,6 +266,31 @@ class Blocking:
         }
         pairs = (zip(names.split(), numbers, strict=True) for names, numbers in groups.items())
         return {Slot[name]: number for name, number in chain.from_iterable(pairs)}
+
+
+@dataclass(frozen=True, slots=True)
+class RowBlocking:
+    """A single row of int8."""
+
+    shape: Geometry
+    isa: InstructionSet
+
+    @property
+    def _room(self) -> int:
+        """Scratch memory for a copy of the row: wider or longer, if products want it so."""
+        depth = self.shape.depth
+        size = self.isa.byte_width * self.isa.whole_depth(-(-depth // QUAD) * QUAD, "i8")
+        return -(-(size + self.isa.register_bytes) // LINE) * LINE if size > depth else 0
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Return the scratch memory that a thread needs."""
+        return self._room + WORD_BYTES * self.isa.padded(self.shape.out_channels) + LINE
+
+    def slots(self) -> Mapping[RowSlot, int]:
+        """Return the numbers that depend on the shape alone, with the whole output as the box."""
+        columns, depth = self.shape.out_channels, self.shape.depth
+        return {RowSlot.M_HI: 1, RowSlot.N_HI: columns, RowSlot.K: depth, RowSlot.SUMS: self._room}
 
 
 def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool, symmetric: bool = False) -> InstructionSet:

@@ -90,6 +90,17 @@ class Geometry:
         return self.direct_bytes > 0
 
     @property
+    def is_row(self) -> bool:
+        """Tell whether there is one row of A, whose elements are neighbours in the input."""
+        size, axes = self.in_channels, zip(self.kernel, self.dilation, self.in_elements[1:], strict=True)
+        for taps, dilation, elements in reversed([*axes]):
+            if taps > 1 and (dilation > 1 or elements != size):
+                return False
+            size *= taps
+        inside = zip(self.pad, self.kernel, self.input[1:], strict=True)
+        return self.positions == 1 and all(0 <= -pad <= extent - taps for pad, taps, extent in inside)
+
+    @property
     def runs(self) -> tuple[int, int]:
         """Return the pieces of a kernel row that are contiguous in the input, and the taps in each."""
         joined = self.dilation[2] == 1 and self.in_elements[3] == self.in_channels

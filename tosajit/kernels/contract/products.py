@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tosajit.kernels.sets.description import EIGHTS, InstructionSet
 from tosajit.kernels.sets.values import Register, Value
@@ -29,6 +29,8 @@ class Product:
     """Whether its right side may be split into upper and lower bytes, which take a panel each."""
     wide: bool = False
     """Whether its operands have been widened."""
+    flips: bool = False
+    """Whether left operands are as they are in memory where the set wants them unsigned."""
 
     @property
     def floats(self) -> bool:
@@ -47,11 +49,15 @@ class Product:
 
     def on(self, isa: InstructionSet) -> Product:
         """Return what a set does instead."""
-        return WIDE_INT8 if self is INT8 and isa.byte_width == 2 else self
+        return WIDE_INT8 if self in (INT8, FLIPPED_INT8) and isa.byte_width == 2 else self
 
     def broadcasts(self, v: Vectors, where: Value, steps: int) -> list[Register]:
         """Return four bytes of A for each step, in all lanes."""
-        return v.broadcasts(where, steps, self.kind)
+        lefts = v.broadcasts(where, steps, self.kind)
+        if not (self.flips and v.isa.bias):
+            return lefts
+        sign = v.opaque(v.constant(-v.isa.bias, self.kind))
+        return [left ^ sign for left in lefts]
 
     def operand(self, v: Vectors, where: Value) -> Register:
         """Load what meets them, or what meets other vectors."""
@@ -96,6 +102,7 @@ def _widened(v: Vectors, register: Register, lanes: list[int]) -> Register:
 
 
 INT8 = Product("i8", "i8", "i32", lambda v, *operands: v.dot_bytes(*operands))
+FLIPPED_INT8 = replace(INT8, flips=True)
 WIDE_INT8 = Product("i8", "i16", "i32", lambda v, *operands: v.dot_halves(*operands), wide=True)
 """int8 that were widened before."""
 INT16 = Product("i16", "i16", "i32", lambda v, *operands: v.dot_halves(*operands), halves=True)

@@ -109,6 +109,28 @@ class Slot(Numbered):
     """The first of the epilogue's own numbers."""
 
 
+class RowSlot(Numbered):
+    """The arguments of a kernel of a single row of A; names that Slot has too mean the same."""
+
+    SOURCE = auto()
+    WEIGHT = auto()
+    INITIAL = auto()
+    OUTPUT = auto()
+    SCRATCH = auto()
+    M_LO = auto()
+    M_HI = auto()
+    N_LO = auto()
+    N_HI = auto()
+    K = auto()
+    SUMS = auto()
+    """Bytes from SCRATCH, where a copy of the row may be, to sums."""
+    PARAMETERS = auto()
+    SIGN = auto()
+    LOW = auto()
+    HIGH = auto()
+    EPILOGUE = auto()
+
+
 class WinogradSlot(Numbered):
     """The arguments of a convolution by Winograd's F(4, 3), or of float32 by F(2 × 2, 3 × 3).
 

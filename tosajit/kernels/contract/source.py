@@ -12,6 +12,7 @@ from tosajit.kernels.contract import (
     fourier,
     moves,
     packs,
+    row,
     structure,
     windows,
     winograd,
@@ -44,6 +45,7 @@ PACKS = {"i8": "pack_bytes", "i16": "pack_words", "f32": "pack_floats", "bf16": 
 """The kernels for activations of a type."""
 MODULES = {
     "convolution": convolution,
+    "row": row,
     "depthwise": depthwise,
     "winograd": winograd,
     "winograd squares": winograd,
