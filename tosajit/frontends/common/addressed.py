@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from tiling.records import dataclass
 from tosajit.frontends.common.layout import reshaped, transposed
-from tosajit.frontends.common.parts import Combine, Parts
+from tosajit.frontends.common.parts import Parts
+from tosajit.frontends.common.scatter import Combine
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 

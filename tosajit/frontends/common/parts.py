@@ -6,35 +6,26 @@ begins along the dimensions `along`; along others parts begin at 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any, Literal
 
 import numpy as np
 
 from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import INT32
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.indices import numbered
 from tosajit.frontends.common.layout import constant_of, part, reshaped, transposed
 from tosajit.frontends.common.numbers import number
-from tosajit.frontends.common.reduce import product
 from tosajit.frontends.common.scale import number_like
-from tosajit.frontends.common.scatter import combined, placed, unique
+from tosajit.frontends.common.scatter import PLAIN, Combine, all_combined, placed, unique
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 
 _MOST = 1 << 22
 """How many rows all parts may have together: constants have their numbers."""
 _OUTSIDE = -1
-
-Combine = Literal["update", "add", "multiply", "maximum", "minimum"]
-_PLAIN: dict[Combine, Callable[[Tensor, Tensor], Tensor]] = {
-    "update": lambda _, new: new, "add": ops.add, "multiply": ops.mul,
-    "maximum": ops.maximum, "minimum": ops.minimum,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +65,11 @@ class Parts:
         given = reshaped(transposed(values, np.argsort(order).tolist()), (-1, depth))
         data = constant_of(rows)
         if data is not None and unique(rows) and data.min(initial=0) >= 0:
-            found = placed(base, rows, _PLAIN[combine](gathered(base, rows, 0), given))
+            found = placed(base, rows, PLAIN[combine](gathered(base, rows, 0), given))
         elif combine == "update":
             found = _replaced(base, rows, *self._in_turn(values, order, lead))
         else:
-            found = _all_combined(base, rows, given, combine)
+            found = PLAIN[combine](base, all_combined(combine, given, rows, count))
         return reshaped(found, self.shape)
 
     def _in_turn(self, values: Tensor, order: Sequence[int], lead: int) -> tuple[Tensor, Array]:
@@ -143,19 +134,6 @@ def _within(starts: Tensor, most: Array) -> Tensor:
         known: Tensor = ops.const(np.clip(data, 0, most).astype(np.int32))
         return known
     return ops.minimum(ops.maximum(starts, number_like(starts, 0)), most.reshape(1, -1))
-
-
-def _all_combined(base: Tensor, rows: Tensor, values: Tensor, combine: Combine) -> Tensor:
-    """A matrix combined with all values of each row, of which there may be several or none."""
-    bounds: Any = np.iinfo(np.int32) if values.dtype is INT32 else np.finfo(np.float32)
-    reductions: dict[Combine, tuple[Callable[[Tensor, int], Tensor], float]] = {
-        "add": (lambda one, axis: ops.reduce_sum(one, axis=axis), 0),
-        "multiply": (product, 1),
-        "maximum": (lambda one, axis: ops.reduce_max(one, axis=axis), bounds.min),
-        "minimum": (lambda one, axis: ops.reduce_min(one, axis=axis), bounds.max),
-    }
-    reduce, nothing = reductions[combine]
-    return _PLAIN[combine](base, combined(reduce, values, rows, base.shape[0], nothing))
 
 
 def _replaced(base: Tensor, rows: Tensor, values: Tensor, turns: Array) -> Tensor:

@@ -1,18 +1,21 @@
-"""Rows of a matrix that are put into the rows of another one: in place of them, or combined."""
+"""What is put at indices: rows of a matrix in place of others, and elements that are combined."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import Literal
 
 import numpy as np
 
 from tosajit import ops
-from tosajit.dtypes import BOOL, INT8
+from tosajit.dtypes import BOOL, INT8, DType
 from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.indices import numbered
 from tosajit.frontends.common.layout import constant_of, reshaped
 from tosajit.frontends.common.numbers import number
+from tosajit.frontends.common.reduce import product
 from tosajit.tracing.tensor import Tensor
 
 
@@ -35,14 +38,49 @@ def placed(base: Tensor, rows: Tensor, values: Tensor) -> Tensor:
     return reshaped(result, base.shape)
 
 
+Combine = Literal["update", "add", "multiply", "maximum", "minimum"]
+PLAIN: dict[Combine, Callable[[Tensor, Tensor], Tensor]] = {
+    "update": lambda _, new: new, "add": ops.add, "multiply": ops.mul,
+    "maximum": ops.maximum, "minimum": ops.minimum,
+}  # fmt: skip
+"""What becomes of an element and another one that is put into its place."""
+_ALL: dict[Combine, Callable[[Tensor, int], Tensor]] = {
+    "add": lambda value, axis: ops.reduce_sum(value, axis=axis),
+    "multiply": product,
+    "maximum": lambda value, axis: ops.reduce_max(value, axis=axis),
+    "minimum": lambda value, axis: ops.reduce_min(value, axis=axis),
+}
+
+
+def nothing(dtype: DType, combine: Combine) -> float:
+    """What changes no element that it is combined with."""
+    if combine in ("add", "multiply"):
+        return float(combine == "multiply")
+    if dtype.is_float:
+        return -inf if combine == "maximum" else inf
+    most = 1 << dtype.bits - 1
+    return -most if combine == "maximum" else most - 1
+
+
+def all_combined(combine: Combine, values: Tensor, indices: Tensor, count: int) -> Tensor:
+    """Elements along the dimension before the last, combined by their indices, of which there are `count`."""
+    return combined(_ALL[combine], values, indices, count, nothing(values.dtype, combine))
+
+
 def combined(
-    reduce: Callable[[Tensor, int], Tensor], values: Tensor, rows: Tensor, count: int, nothing: float
+    reduce: Callable[[Tensor, int], Tensor], values: Tensor, indices: Tensor, count: int, nothing: float
 ) -> Tensor:
-    """A matrix of `count` rows, each of which combines the values of its number; `nothing` where none is."""
-    size, depth = values.shape
-    chosen = ops.equal(reshaped(rows, (size, 1, 1)), numbered(count, 1, 3))
-    apart = reshaped(values, (size, 1, depth))
-    return reshaped(reduce(ops.select(chosen, apart, number(apart, nothing)), 0), (count, depth))
+    """The same by any reduction; what no index names is `nothing`."""
+    *lead, depth = values.shape
+    chosen = chosen_along(indices, lead, count)
+    apart = reshaped(values, (*lead, 1, depth))
+    found = reduce(ops.select(chosen, apart, number(apart, nothing)), len(lead) - 1)
+    return reshaped(found, (*lead[:-1], count, depth))
+
+
+def chosen_along(indices: Tensor, lead: Sequence[int], count: int) -> Tensor:
+    """Which of `count` numbers, along a dimension behind `lead`, each index is."""
+    return ops.equal(reshaped(indices, (*lead, 1, -1)), numbered(count, len(lead), len(lead) + 2))
 
 
 def filled(like: Tensor, value: float, count: int, depth: int) -> Tensor:

@@ -21,7 +21,7 @@ from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.indices import numbered
 from tosajit.frontends.common.layout import constant_of, joined, like, reshaped
 from tosajit.frontends.common.numbers import number, typed
-from tosajit.frontends.common.parts import Combine
+from tosajit.frontends.common.scatter import Combine
 from tosajit.frontends.common.slices import Range, strided
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes

@@ -10,17 +10,17 @@ import numpy as np
 
 from tiling.records import dataclass
 from tosajit import ops
-from tosajit.arrays import Array
 from tosajit.dtypes import INT32
 from tosajit.frontends.common.division import remainder
+from tosajit.frontends.common.elements import gathered_along, scattered_along
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.indices import gathered_nd, linear, numbered, one_hot
 from tosajit.frontends.common.layout import joined, part, reshaped, transposed
 from tosajit.frontends.common.numbers import is_negative, number
 from tosajit.frontends.common.ordering import greatest, turned_sequences
-from tosajit.frontends.common.parts import Combine, Parts
+from tosajit.frontends.common.parts import Parts
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest
-from tosajit.frontends.common.scatter import placed
+from tosajit.frontends.common.scatter import Combine, placed
 from tosajit.frontends.frame import Refused, alike
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.frame.narrow import widened
@@ -63,26 +63,11 @@ def gather(node: Node, _: AxisAttributes) -> Tensor:
     return gathered(node[0].tensor, _indices(node[1], node[0].shape[axis]), axis)
 
 
-def _places(node: Node, axis: int) -> Tensor:
-    """For elements of indices along one dimension, their places in the flat tensor."""
-    shape, indices = node[0].shape, _indices(node[1], node[0].shape[axis])
-    if prod(node[1].shape) > 1 << 22:
-        raise Refused(f"its {prod(node[1].shape)} indices are too many")
-    steps = [prod(shape[place + 1 :]) for place in range(len(shape))]
-    others: Array = np.zeros((1,) * len(shape), np.int32)
-    for place, extent in enumerate(node[1].shape):
-        if place != axis:
-            others = others + numbered(extent, place, len(shape)) * np.int32(steps[place])
-    scaled = ops.mul(indices, np.full((1,) * len(shape), steps[axis], np.int32))
-    return ops.add(scaled, others.astype(np.int32))
-
-
 @operator("GatherElements", AxisAttributes, types=MOVED)
 def gather_elements(node: Node, _: AxisAttributes) -> Tensor:
     """Elements at indices along one dimension, and at the places of these along others."""
-    places = _places(node, _axis(node))
-    found = gathered(reshaped(node[0].tensor, (-1,)), reshaped(places, (-1,)), 0)
-    return reshaped(found, node[1].shape)
+    axis = _axis(node)
+    return gathered_along(node[0].tensor, _indices(node[1], node[0].shape[axis]), axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,8 +128,9 @@ class ScatterAttributes(Attributes):
 @widened
 def scatter_elements(node: Node, options: ScatterAttributes) -> Tensor:
     """A tensor with elements combined at indices along one dimension."""
-    places = reshaped(_places(node, _axis(node)), (-1, 1))
-    return _scattered(node[0].tensor, places, reshaped(node[2].tensor, (-1,)), options.reduction)
+    axis = _axis(node)
+    indices, combine = _indices(node[1], node[0].shape[axis]), _combine(options)
+    return scattered_along(node[0].tensor, indices, node[2].tensor, axis, combine)
 
 
 @operator("ScatterND", ScatterAttributes, types=MOVED)
@@ -154,20 +140,15 @@ def scatter_nd(node: Node, options: ScatterAttributes) -> Tensor:
     shape, depth = node[0].shape, node[1].shape[-1]
     rows = reshaped(linear(_rows(node[1], shape), shape[:depth]), (-1, 1))
     base = reshaped(node[0].tensor, (prod(shape[:depth]), prod(shape[depth:])))
-    values = reshaped(node[2].tensor, (rows.shape[0], base.shape[1]))
-    return reshaped(_scattered(base, rows, values, options.reduction), shape)
+    values = reshaped(node[2].tensor, (rows.shape[0], 1, base.shape[1]))
+    parts = Parts(base.shape, (1, base.shape[1]), (0,))
+    return reshaped(parts.scattered(base, rows, values, (0, 1, 2), _combine(options)), shape)
 
 
-def _scattered(base: Tensor, places: Tensor, values: Tensor, reduction: str) -> Tensor:
-    """A tensor whose elements, or rows, are combined with others at places along its first dimension."""
-    if reduction not in _COMBINE:
-        raise Refused(f"its reduction {reduction!r} is not known")
-    shape = base.shape
-    flat = reshaped(base, (prod(shape), 1)) if values.ndim == 1 else base
-    given = reshaped(values, (-1, 1, flat.shape[1]))
-    parts = Parts(flat.shape, (1, flat.shape[1]), (0,))
-    found = parts.scattered(flat, places, given, (0, 1, 2), _COMBINE[reduction])
-    return reshaped(found, shape)
+def _combine(options: ScatterAttributes) -> Combine:
+    if options.reduction not in _COMBINE:
+        raise Refused(f"its reduction {options.reduction!r} is not known")
+    return _COMBINE[options.reduction]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import get_args
 from tosajit.frontends.common.addressed import Addresses, gathered_parts, scattered_parts
 from tosajit.frontends.common.borders import bordered, spread
 from tosajit.frontends.common.layout import reshaped, small
-from tosajit.frontends.common.parts import Combine
+from tosajit.frontends.common.scatter import Combine
 from tosajit.frontends.common.taps import windowed
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node

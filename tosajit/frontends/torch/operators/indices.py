@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from math import inf, prod
+from math import prod
 
 import numpy as np
 
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.dtypes import INT32, DType
+from tosajit.dtypes import INT32
 from tosajit.frontends.common.broadcast import aligned, expanded
 from tosajit.frontends.common.division import divided
+from tosajit.frontends.common.elements import gathered_along, scattered_along
 from tosajit.frontends.common.gather import gathered
-from tosajit.frontends.common.indices import linear, numbered
+from tosajit.frontends.common.indices import linear
 from tosajit.frontends.common.layout import joined, part, reshaped, sliced, transposed
 from tosajit.frontends.common.numbers import is_negative, number
-from tosajit.frontends.common.parts import Combine, Parts
+from tosajit.frontends.common.parts import Parts
+from tosajit.frontends.common.scatter import Combine, nothing
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import MOVED, NUMBERS, REAL, operator
@@ -149,26 +151,11 @@ def _scattered(base: Tensor, rows: Tensor, values: Tensor, combine: Combine) -> 
     return parts.scattered(base, rows, reshaped(values, (-1, 1, base.shape[1])), (0, 1, 2), combine)
 
 
-def _elements(shape: Sequence[int], index: Operand, dim: int) -> Tensor:
-    """For indices along one dimension, their places in the flat tensor."""
-    axis = dim % len(shape)
-    if prod(index.shape) > _MOST:
-        raise Refused(f"its {prod(index.shape)} indices are too many")
-    steps = [prod(shape[place + 1 :]) for place in range(len(shape))]
-    others: Array = np.zeros((1,) * len(shape), np.int32)
-    for place, extent in enumerate(index.shape):
-        if place != axis:
-            others = others + numbered(extent, place, len(shape)) * np.int32(steps[place])
-    own = ops.mul(counted(index, shape[axis]), np.full((1,) * len(shape), steps[axis], np.int32))
-    return ops.add(own, others.astype(np.int32))
-
-
 @operator("aten.gather.default", types=MOVED, ignored="sparse_grad")
 def gather(node: Node, self: Operand, dim: int, index: Operand) -> Tensor:
     """Elements at indices along one dimension, and at the places of these along others."""
-    places = _elements(self.shape, index, dim)
-    found = gathered(reshaped(self.tensor, (-1,)), reshaped(places, (-1,)), 0)
-    return reshaped(found, node.shape)
+    axis = dim % self.rank
+    return reshaped(gathered_along(self.tensor, counted(index, self.shape[axis]), axis), node.shape)
 
 
 _COMBINE: dict[str, Combine] = {
@@ -178,10 +165,8 @@ _COMBINE: dict[str, Combine] = {
 
 
 def _combined(self: Operand, dim: int, index: Operand, values: Tensor, combine: Combine) -> Tensor:
-    places = _elements(self.shape, index, dim)
-    flat = reshaped(self.tensor, (prod(self.shape), 1))
-    found = _scattered(flat, reshaped(places, (-1, 1)), reshaped(values, (-1, 1)), combine)
-    return reshaped(found, self.shape)
+    axis = dim % self.rank
+    return scattered_along(self.tensor, counted(index, self.shape[axis]), values, axis, combine)
 
 
 @operator("aten.scatter.src aten.scatter_add.default aten.scatter.reduce", types=MOVED)
@@ -215,7 +200,7 @@ def scatter_reduce(
     if combine is None or (reduce == "mean" and not self.type.is_float):
         raise Refused(f"it combines {self.type.label} by {reduce!r}")
     if not include_self:
-        start = _filled(self, _nothing(self.dtype, combine), index.shape)
+        start = _filled(self, nothing(self.dtype, combine), index.shape)
         base = node.of(_combined(self, dim, index, start, "update"), self.type)
     found = _combined(base, dim, index, values, combine)
     if reduce != "mean":
@@ -224,17 +209,6 @@ def scatter_reduce(
     if not include_self:
         ones = node.of(_combined(ones, dim, index, _filled(self, 0, index.shape), "update"), self.type)
     return divided(found, _combined(ones, dim, index, _filled(self, 1, index.shape), "add"))
-
-
-def _nothing(dtype: DType, combine: Combine) -> float:
-    """What changes no element that it is combined with."""
-    if combine in ("add", "multiply"):
-        return float(combine == "multiply")
-    least = float(combine == "maximum")
-    if dtype.is_float:
-        return -inf if least else inf
-    most = 1 << dtype.bits - 1
-    return -most if least else most - 1
 
 
 @operator("aten.index_add.default", types=NUMBERS)
