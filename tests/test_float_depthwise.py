@@ -107,6 +107,17 @@ def test_rows_away_from_the_padding_are_read_in_place(library: str, shape: tuple
 
 
 @libraries
+@pytest.mark.parametrize("width", range(1, 19))
+def test_short_rows_of_any_width_are_summed_whole(library: str, width: int) -> None:
+    g = wide(width, 36, 3, 1, 1)
+    rng = np.random.default_rng(width)
+    x, weights = numbers(rng, (*g.input, g.in_channels)), numbers(rng, (*g.kernel, g.in_channels, 1))
+    out = Guarded((*g.output, g.out_channels), np.float32)
+    kernel(g, library, x, weights, out)
+    near(out.array, x, weights, g)
+
+
+@libraries
 @pytest.mark.parametrize("shape", [*WIDE, (50, 40, 3, 2, 2, 2)])
 def test_taps_give_the_same_bits_side_by_side_and_one_by_one(library: str, shape: tuple[int, ...]) -> None:
     g = wide(*shape)

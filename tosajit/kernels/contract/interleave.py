@@ -264,8 +264,20 @@ class _Row:
         return cls(v, product, side, *places, *out, Ending.of_pixels(v, job))
 
     def all(self, pixels: Value) -> None:
-        """Sum all pixels; the last ones may be summed twice to fill a tile."""
-        tiles_of(self.v, pixels, self.tile, again=True)
+        """Sum all pixels; the last ones may be summed twice to fill a tile.
+
+        One or two tiles of a size between the greatest and the least cover a short row best.
+        """
+        v, (most, few) = self.v, self.v.isa.pixels
+        short = (pixels > few) & (pixels <= 2 * most)
+        half = (pixels + 1) // 2
+        size = v.choose(short, v.choose(pixels <= most, pixels, half), most)
+
+        def even(size: int) -> None:
+            v.each((pixels + (most - 1)) // most, lambda index: self.tile(index * (pixels - size), size))
+
+        sizes = {size: partial(even, size) for size in range(few + 1, most)}
+        v.switch(size, {**sizes, most: lambda: tiles_of(v, pixels, self.tile, again=True)})
 
     def tile(self, first: Value, size: int) -> None:
         """Sum the taps of some pixels, panel by panel, and do what follows if they end here."""
