@@ -179,6 +179,62 @@ def test_what_cores_take_from_each_other_costs_energy_on_each_link(network: str,
     assert "network" in str(report)
 
 
+def dense(rows: int, channels: int = 64) -> tj.Graph:
+    """A product with constant weights, which cores that share its rows all need."""
+    weights = np.ones((1, channels, channels), np.int8)
+
+    @tj.jit
+    def product(x: Any) -> Any:
+        return tj.ops.matmul(x, weights)
+
+    return product.graph(np.zeros((1, rows, channels), np.int8))
+
+
+@pytest.mark.parametrize("network", ["bus", "mesh"])
+@pytest.mark.parametrize("scratchpad", ["own", "shared"])
+def test_weights_come_once_for_cores_that_share_rows(network: str, scratchpad: str) -> None:
+    """Without that they come for each; the scratchpads take as many bytes in both cases."""
+    changes = {"topology__network": network, "topology__scratchpad": scratchpad, "planner__split": "rows"}
+    machine = two(cores=4, **changes)
+    own = machine.replace({"topology.multicast": False})
+    once, each = tj.simulate(dense(64), machine), tj.simulate(dense(64), own)
+    assert isinstance(once, CoresReport)
+    assert isinstance(each, CoresReport)
+    weights = 64 * 64 + 1  # and their zero point
+    assert (once.multicast_bytes, each.multicast_bytes) == (weights, 0)
+    assert each.offchip_bytes - once.offchip_bytes == 3 * weights
+    assert once.cycles <= each.cycles
+    assert sum(core.offchip_bytes for core in once.cores) == once.offchip_bytes
+    inside = sum(size for (memory, *_), size in once.traffic.items() if memory == "scratchpad")
+    assert inside == sum(size for (memory, *_), size in each.traffic.items() if memory == "scratchpad")
+
+
+@pytest.mark.parametrize(("network", "links"), [("bus", 1), ("mesh", 3)])
+def test_what_comes_once_goes_over_each_link_once(network: str, links: int) -> None:
+    changes = {"topology__network": network, "energy__picojoules_per_network_byte": 7.0}
+    report = tj.simulate(dense(64), two(cores=4, planner__split="rows", **changes))
+    assert isinstance(report, CoresReport)
+    assert report.between_bytes == 0
+    assert report.energy["network"] == pytest.approx(7e-12 * links * report.multicast_bytes)
+
+
+def test_a_slow_network_delays_what_comes_once() -> None:
+    fast, slow = (
+        tj.simulate(dense(64), two(planner__split="rows", topology__bandwidth_bytes_per_second=rate)).cycles
+        for rate in (64e9, 1e8)
+    )
+    assert slow >= 64 * 64 / (1e8 / two().clock_hz) > fast
+
+
+@pytest.mark.parametrize("name", ["ds_cnn", "transformer_tiny", "resnet8"])
+def test_loads_that_cores_share_make_nothing_slower(name: str) -> None:
+    graph, machine = tj.samples.load(name), two(cores=4)
+    own = tj.simulate(graph, machine.replace({"topology.multicast": False}))
+    once = tj.simulate(graph, machine)
+    assert once.cycles <= 1.005 * own.cycles
+    assert once.offchip_bytes <= own.offchip_bytes
+
+
 def test_loops_take_as_long_as_their_programs() -> None:
     @tj.jit
     def counted(x: Any) -> Any:

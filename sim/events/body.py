@@ -10,9 +10,10 @@ step left it, apart from a shift in time, what lies between repeats exactly, and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
-from sim.events.model import Classes, SectionModel
+from sim.events.model import Classes, Moved, SectionModel, Slot
 from sim.events.stalls import attribute, wait
 from sim.events.state import (
     CAUSES,
@@ -51,14 +52,22 @@ class SectionRun:
 
     def load(self, number: int, copy: int, classes: Classes) -> None:
         """Bring the box of an access for a tile into a copy of its buffer."""
-        model, state = self.model, self.state
-        slot = model.slots[number]
-        move = slot.cache.get(classes[: slot.image.level]) or model.moved(slot, classes)
+        slot, state = self.model.slots[number], self.state
+        move = slot.cache.get(classes[: slot.image.level]) or self.model.moved(slot, classes)
         start = max(state[LOAD], state[slot.used + copy])
-        end = transfer(state, start, move, min(state[LOAD], state[model.unit]))
-        state[LOAD] = state[slot.ready + copy] = end
+        self.loaded(slot, copy, start, transfer(state, start, move, self.floor), move)
+
+    def loaded(self, slot: Slot, copy: int, start: int, end: int, move: Moved) -> None:
+        """A load has been issued."""
+        self.state[LOAD] = self.state[slot.ready + copy] = end
         if move.bytes:
-            self.events.append((1, start, end - start, move.outside))
+            outside = 0 if slot.number in self.model.followed else move.outside
+            self.events.append((1, start, end - start, outside))
+
+    @property
+    def floor(self) -> int:
+        """Before which no command can start any more."""
+        return min(self.state[LOAD], self.state[self.model.unit])
 
     def compute(self) -> None:
         """Do the pending tile."""
@@ -74,7 +83,7 @@ class SectionRun:
             ready = [(state[s.ready + copy], s.cause) for s, copy in zip(model.slots, turns, strict=True)]
             wait(state, start, ready)
         end, cause = start + tile.alone, tile.cause
-        floor = min(state[LOAD], state[unit])
+        floor = self.floor
         for asked in tile.asked:
             state[asked.memory] = reach = max(state[asked.memory], floor) + asked.cycles
             if reach > end:
@@ -92,7 +101,7 @@ class SectionRun:
         slot, channel = model.slots[number], model.rates.store
         move = slot.cache.get(classes[: slot.image.level]) or model.moved(slot, classes)
         start = max(state[channel], state[model.unit])
-        end = transfer(state, start, move, min(state[LOAD], state[model.unit]))
+        end = transfer(state, start, move, self.floor)
         state[channel] = state[slot.ready + turns[number]] = end
         turns[number] = (turns[number] + 1) % slot.image.copies
         if move.bytes:
@@ -102,17 +111,22 @@ class SectionRun:
 
     def advance(self, depth: int, step: int) -> None:
         """Issue the loads of the next tile along a loop, do the pending one, and store its results."""
+        for number, copy, classes in self.advancing(depth, step):
+            self.load(number, copy, classes)
+
+    def advancing(self, depth: int, step: int) -> Iterator[tuple[int, int, Classes]]:
+        """The same, but for the loads: what is due, into which copy, and for which tile."""
         model, turns, slots = self.model, self.turns, self.model.slots
         early, late, stores = model.moves[depth]
         old = tuple(self.current)
         new = (*old[:depth], step, *model.tiles.first[depth + 1 :])
         for number in early:
-            self.load(number, (turns[number] + 1) % slots[number].image.copies, new)
+            yield number, (turns[number] + 1) % slots[number].image.copies, new
         self.compute()
         for number in early:
             turns[number] = (turns[number] + 1) % slots[number].image.copies
         for number in late:
-            self.load(number, 0, new)
+            yield number, 0, new
         for number in stores:
             self.store(number, old)
         self.current[:] = new

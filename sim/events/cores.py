@@ -9,18 +9,19 @@ over the network.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from sim.cost.costs import Costs
 from sim.cost.transfer import cycles_of
 from sim.events.body import SectionRun
+from sim.events.casts import Cast, Part, join
 from sim.events.folding import folded
-from sim.events.model import Rates, SectionModel
+from sim.events.model import Classes, Moved, Rates, SectionModel
 from sim.events.network import Network
 from sim.events.reporting import Summary, report_of
-from sim.events.sections import Ran, Run
+from sim.events.sections import First, Ran, Run
 from sim.events.state import LEVEL2, LOAD, OFFCHIP, PAD
 from sim.machine.machine import Machine
 from sim.report.cores import CoresReport
@@ -51,10 +52,8 @@ class _Step:
     """A section of a core, and what it takes from others before."""
 
     pulls: list[_Pull]
-    model: SectionModel
+    part: Part
     waits: Waits
-    held: frozenset[int]
-    """First loads that have to wait for other cores."""
 
 
 @dataclass
@@ -66,9 +65,18 @@ class _Shared:
     offchip: int = 0
     level2: int = 0
     pad: int = 0
+    progress: int = 0
+    """Rises whenever something has happened that others may wait for."""
+    cast_bytes: int = 0
+    """Bytes that several cores have had from one load."""
     done: list[int] = field(default_factory=list)
     """How many sections of each core are over."""
     cores: list[_Core] = field(default_factory=list)
+
+    def over(self, core: int, sections: int = 1) -> None:
+        """So many more sections of a core are over."""
+        self.done[core] += sections
+        self.progress += 1
 
     def lend(self, run: Run) -> None:
         """Tell a core how far the memories are that it shares."""
@@ -103,21 +111,25 @@ class _Core:
 
     def go(self) -> Iterator[None]:
         """All that the core does, command by command."""
-        run, done = self.run, self.shared.done
+        run, shared = self.run, self.shared
         for step in self.steps:
-            first = run.approach(step.model, step.held)
-            done[self.number] += run.last is not None
+            part, first = step.part, First([], {}, {}, 0)
+            for number in run.approach(part.order):
+                yield from self._first_load(part, number, first)
+            shared.over(self.number, int(run.last is not None))
             for pull in step.pulls:
                 yield from self._wait(pull.waits)
                 self._pull(pull)
-                done[self.number] += 1
+                shared.over(self.number)
                 yield
             yield from self._wait(step.waits)
-            body = run.enter(step.model, first, fold=False)
+            for number in part.order[2]:
+                yield from self._first_load(part, number, first)
+            body = run.enter(part.model, first, fold=False)
             yield
-            yield from _tiles(body, 0)
+            yield from self._tiles(part, body, 0)
         run.finish()
-        done[self.number] += self.trailing + bool(self.steps)
+        shared.over(self.number, self.trailing + bool(self.steps))
 
     def _wait(self, waits: Waits) -> Iterator[None]:
         done = self.shared.done
@@ -125,6 +137,82 @@ class _Core:
             self.blocked = True
             yield
         self.blocked = False
+
+    def _first_load(self, part: Part, number: int, first: First) -> Iterator[None]:
+        """Load the first box of a slot, with others if they load the same."""
+        run, model, cast = self.run, part.model, part.casts.get(number)
+        if cast is None:
+            run.first_load(model, number, first)
+            return
+        move = model.loads[number].first
+        end = yield from self._meet(cast, part, move, run.due(model, number, first), run.floor)
+        run.loaded(model, number, first, cast.start, end)
+
+    def _tiles(self, part: Part, body: SectionRun, depth: int) -> Iterator[None]:
+        """All tiles of a section but the last, which is pending then."""
+        if depth == part.model.depth:
+            return
+        first = True
+        for step, count in part.model.tiles.walks[depth].runs:
+            for _ in range(count):
+                if not first:
+                    for number, copy, classes in body.advancing(depth, step):
+                        yield from self._load(part, body, number, copy, classes)
+                    yield
+                first = False
+                yield from self._tiles(part, body, depth + 1)
+
+    def _load(self, part: Part, body: SectionRun, number: int, copy: int, classes: Classes) -> Iterator[None]:
+        """Load a box of a slot, with others if they load the same."""
+        cast = part.casts.get(number)
+        if cast is None:
+            body.load(number, copy, classes)
+            return
+        slot = part.model.loads[number]
+        move = part.model.moved(slot, classes)
+        start = max(body.state[LOAD], body.state[slot.used + copy])
+        end = yield from self._meet(cast, part, move, start, body.floor)
+        body.loaded(slot, copy, cast.start, end, move)
+
+    def _meet(
+        self, cast: Cast, part: Part, move: Moved, start: int, floor: int
+    ) -> Generator[None, None, int]:
+        """When a load ends that several cores ask for, which waits until the last of them can start."""
+        state, count = self.run.state, cast.done
+        cast.starts[self.number] = start
+        if len(cast.starts) == len(cast.cores):
+            self._cast(cast, part, move, floor)
+        while cast.done == count:
+            self.blocked = True
+            yield
+        self.blocked = False
+        end = cast.end
+        if move.pad:
+            state[PAD] = reach = max(state[PAD], floor) + move.pad
+            end = max(end, reach)
+        return end
+
+    def _cast(self, cast: Cast, part: Part, move: Moved, floor: int) -> None:
+        """Bring what several cores ask for: one command of the first of them."""
+        network, state = self.shared.network, self.run.state
+        leader, *others = cast.cores
+        start = cast.start = max(cast.starts.values())
+        end = start + move.cycles
+        if move.far:
+            state[OFFCHIP] = reach = max(state[OFFCHIP], floor) + move.far
+            end = max(end, reach)
+        if move.bytes and not self.shared.pad_shared:
+            transfers = self.rates.far["offchip"].transfers
+            there = start + transfers.setup + transfers.read_latency
+            end = max(end, network.carry(leader, others, move.bytes, there))
+            self._spend(part.members, network.joules(leader, others, move.bytes))
+        cast.end, cast.done = end, cast.done + 1
+        cast.starts.clear()
+        self.shared.progress += 1
+        self.shared.cast_bytes += move.bytes
+
+    def _spend(self, members: tuple[str, ...], joules: float) -> None:
+        self.joules[members] = self.joules.get(members, 0.0) + joules
 
     def _pull(self, pull: _Pull) -> None:
         """Take something from another core, behind all that the DMA has been asked to load."""
@@ -140,9 +228,9 @@ class _Core:
             state[PAD] = max(state[PAD], start) + 2 * inside
             end = max(end, state[PAD])
         else:
-            end = max(end, self.shared.network.carry(pull.source, self.number, pull.bytes, start + setup))
-            spent = self.shared.network.joules(pull.source, self.number, pull.bytes)
-            self.joules[pull.members] = self.joules.get(pull.members, 0.0) + spent
+            network, mine = self.shared.network, (self.number,)
+            end = max(end, network.carry(pull.source, mine, pull.bytes, start + setup))
+            self._spend(pull.members, network.joules(pull.source, mine, pull.bytes))
             for one in (state, other.run.state):
                 one[PAD] = max(one[PAD], start) + inside
                 end = max(end, one[PAD])
@@ -164,28 +252,14 @@ class _Core:
         return state[OFFCHIP] - start + transfers.read_latency
 
 
-def _tiles(body: SectionRun, depth: int) -> Iterator[None]:
-    """All tiles of a section but the last, which is pending then."""
-    if depth == body.model.depth:
-        return
-    first = True
-    for step, count in body.model.tiles.walks[depth].runs:
-        for _ in range(count):
-            if not first:
-                body.advance(depth, step)
-                yield
-            first = False
-            yield from _tiles(body, depth + 1)
-
-
 def follow(program: SpreadProgram, machine: Machine, labels: Mapping[str, str]) -> list[Report]:
     """What each core does on a machine, by core."""
-    return [_report(one, machine.core, labels) for one in _followed(program, machine, 1)]
+    return [_report(one, machine.core, labels) for one in _followed(program, machine, 1).cores]
 
 
 def ends_of(program: SpreadProgram, machine: Machine, times: int) -> list[int]:
     """When a program ends that runs so many times, one after another, each time."""
-    cores = _followed(program, machine, times)
+    cores = _followed(program, machine, times).cores
     return [
         max((ran.end for core in cores for ran in _part(core.run.ran, number, times)), default=0)
         for number in range(times)
@@ -197,7 +271,7 @@ def _part(sections: Sequence[Ran], number: int, times: int) -> Sequence[Ran]:
     return sections[number * count : (number + 1) * count]
 
 
-def _followed(program: SpreadProgram, machine: Machine, times: int) -> list[_Core]:
+def _followed(program: SpreadProgram, machine: Machine, times: int) -> _Shared:
     core = machine.core
     rates, costs = Rates.of(core), Costs.of(core.model_copy(update={"launch_overhead_cycles": 0}))
     assert machine.topology is not None
@@ -208,22 +282,28 @@ def _followed(program: SpreadProgram, machine: Machine, times: int) -> list[_Cor
         made.run.written = written
         shared.cores.append(made)
     shared.done = [0] * len(shared.cores)
-    _give_out(program, shared, rates, costs, times)
+    _give_out(program, shared, rates, costs, times, machine.topology.multicast)
     _go(shared)
-    return shared.cores
+    return shared
 
 
-def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Costs, times: int) -> None:
+def _give_out(
+    program: SpreadProgram, shared: _Shared, rates: Rates, costs: Costs, times: int, multicast: bool
+) -> None:
     """The steps of all cores, with what each has to wait for; the program so many times."""
     past = _Past([0] * len(program.cores), {}, {}, [[] for _ in program.cores])
     models: dict[tuple[int, int], SectionModel] = {}
     now = (0, 0)
+    after = [(-1, -1)] * len(program.cores)
+    parts: dict[int, Part] = {}
     pulls: list[list[_Pull]] = [[] for _ in program.cores]
     pairs = list(zip(program.turns, program.phases, strict=True))
     for turn, core, phase in ((turn, *pair) for turn in range(times) for pair in pairs):
         if (turn, phase) != now:
             past.settle()
-            now = (turn, phase)
+            if multicast:
+                join(parts)
+            parts, now = {}, (turn, phase)
         own = program.cores[core]
         place = past.places[core] % len(own.sections)
         section = own.sections[place]
@@ -239,9 +319,14 @@ def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Cost
                 models[core, place] = SectionModel(section, own.operands, rates, costs)
             model = models[core, place]
             slots = frozenset(n for n, slot in enumerate(model.loads) if slot.access.operand in held)
-            shared.cores[core].steps.append(_Step(pulls[core], model, waits, slots))
-            pulls[core] = []
+            steps = shared.cores[core].steps
+            front = steps[-1].part.model if steps else None
+            part = parts[core] = Part(model, slots, front, after[core])
+            steps.append(_Step(pulls[core], part, waits))
+            pulls[core], after[core] = [], now
         past.note(core, section)
+    if multicast:
+        join(parts)
     for one, left in zip(shared.cores, pulls, strict=True):
         one.trailing = len(left)
 
@@ -339,7 +424,7 @@ def _go(shared: _Shared) -> None:
     served = 0
     while ready:
         *_, number = heappop(ready)
-        core, before = shared.cores[number], shared.done[number]
+        core, before = shared.cores[number], shared.progress
         served += 1
         shared.lend(core.run)
         over = next(going[number], going) is going
@@ -348,7 +433,7 @@ def _go(shared: _Shared) -> None:
             waiting.append(number)
         elif not over:
             heappush(ready, (core.clock, served, number))
-        if shared.done[number] != before:
+        if shared.progress != before:
             for one in waiting:
                 heappush(ready, (shared.cores[one].clock, served, one))
             waiting.clear()
@@ -357,7 +442,8 @@ def _go(shared: _Shared) -> None:
 
 def follow_together(program: SpreadProgram, machine: Machine, labels: Mapping[str, str]) -> CoresReport:
     """The report of all cores."""
-    cores = follow(program, machine, labels)
+    shared = _followed(program, machine, 1)
+    cores = [_report(one, machine.core, labels) for one in shared.cores]
     last = max(cores, key=lambda report: report.cycles)
     energy = summed((report.energy, 1) for report in cores)
     if energy:
@@ -387,6 +473,7 @@ def follow_together(program: SpreadProgram, machine: Machine, labels: Mapping[st
         cores=tuple(cores),
         split=program.split,
         between_bytes=program.pulled_bytes,
+        multicast_bytes=shared.cast_bytes,
     )
 
 
@@ -416,7 +503,7 @@ def _joint(cores: Sequence[Report], last: Report) -> Iterator[OperatorReport]:
 
 
 def _report(core: _Core, machine: Machine, labels: Mapping[str, str]) -> Report:
-    run, models = core.run, [step.model for step in core.steps]
+    run, models = core.run, [step.part.model for step in core.steps]
     for ran in run.ran:
         ran.events = folded(ran.events)
     report = report_of(machine, Summary.of(machine, core.program, models), run, labels)

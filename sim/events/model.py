@@ -240,6 +240,8 @@ class SectionModel:
         self.kinds = data_kinds(nest, operands)
         copied = [image is not None for image in section.images]
         self.sites = sites_of(self.operands[: self.accesses], copied)
+        self.followed: frozenset[int] = frozenset()
+        """Accesses whose boxes come by the commands of another core."""
         self.streams = streams_of(nest, weights_of(nest, operands))
         self.loads, self.stores, self.size = self._slots()
         self.slots = (*self.loads, *self.stores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from math import isqrt
 
@@ -44,19 +45,24 @@ class Network:
             stops.append(row * self.columns + column)
         return list(pairwise(stops))
 
-    def joules(self, source: int, target: int, size: int) -> float:
-        """The energy of so many bytes on all links from one core to another."""
-        return 1e-12 * self.picojoules * size * len(self.route(source, target))
+    def tree(self, source: int, targets: Sequence[int]) -> list[Link]:
+        """The links over which what a core sends reaches some others, each once."""
+        return list(dict.fromkeys(link for target in targets for link in self.route(source, target)))
 
-    def carry(self, source: int, target: int, size: int, start: int) -> int:
-        """When so many bytes that leave at `start` at the earliest have arrived."""
-        links, busy = self.route(source, target), cycles_of(size, self.rate)
+    def joules(self, source: int, targets: Sequence[int], size: int) -> float:
+        """The energy of so many bytes on all links from one core to others."""
+        return 1e-12 * self.picojoules * size * len(self.tree(source, targets))
+
+    def carry(self, source: int, targets: Sequence[int], size: int, start: int) -> int:
+        """When so many bytes that leave at `start` at the earliest have arrived at all of some cores."""
+        links, busy = self.tree(source, targets), cycles_of(size, self.rate)
         for link in links:
             start = max(start, self.free.get(link, 0))
         for link in links:
             self.free[link] = start + busy
             self.carried[link] = self.carried.get(link, 0) + size
-        return start + busy + len(links) * self.topology.hop_latency_cycles
+        hops = max(len(self.route(source, target)) for target in targets)
+        return start + busy + hops * self.topology.hop_latency_cycles
 
 
 def columns(cores: int) -> int:

@@ -7,8 +7,9 @@ it, loads of what it writes for its stores.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from sim.events.body import Events, SectionRun, transfer
 from sim.events.memory import Scratchpad
@@ -49,8 +50,6 @@ class First:
     filled: dict[int, int]
     since: int
     """Until when they wait for what they read to be written."""
-    behind: list[int]
-    """Those that are still to be issued."""
 
 
 class Run:
@@ -71,25 +70,25 @@ class Run:
 
     def section(self, model: SectionModel, fold: bool) -> None:
         """Run all tiles of a section but the last, which is pending then."""
-        self.enter(model, self.approach(model), fold).run()
+        order = order_of(None if self.last is None else self.last.model, model)
+        first = First([], {}, {}, 0)
+        for number in chain(self.approach(order), order[2]):
+            self.first_load(model, number, first)
+        self.enter(model, first, fold).run()
 
-    def approach(self, model: SectionModel, held: Collection[int] = ()) -> First:
-        """Finish the section in front, beside first loads of this one; those that are `held` come later."""
+    def approach(self, order: Order) -> Iterator[int]:
+        """Finish the section in front, beside first loads of the next: their numbers, when they are due."""
+        early, beside, _ = order
+        yield from early
         last = self.last
-        first = First([], {}, {}, 0, list(range(len(model.loads))))
         if last is not None:
-            early, beside, behind = _order(last.model, model)
-            self._first_loads(model, [number for number in early if number not in held], first)
             last.body.compute()
             self._leave(last)
-            self._first_loads(model, [number for number in beside if number not in held], first)
+            yield from beside
             self._store(last)
-            first.behind = sorted({*behind, *held})
-        return first
 
     def enter(self, model: SectionModel, first: First, fold: bool) -> SectionRun:
-        """A section whose first tile is pending, after the rest of its first loads."""
-        self._first_loads(model, first.behind, first)
+        """A section whose first tile is pending, after all of its first loads."""
         body = SectionRun(model, self._entry(model, first), fold)
         body.events = first.events
         computed = self._first_start(model, body)
@@ -110,22 +109,33 @@ class Run:
         self.cycles = max(state[FRONT], state[LOAD], state[STORE])
         self.ran[-1].cycles[OUTPUT - COMPUTE] += self.cycles - state[FRONT]
 
-    def _first_loads(self, model: SectionModel, numbers: Sequence[int], first: First) -> None:
-        """Issue the first loads of some slots."""
-        state, last = self.state, self.last
-        for number in numbers:
-            slot = model.loads[number]
-            move = slot.first
-            start = max(state[LOAD], self.pad.free(*slot.ranges[0]))
-            written = self.written.get(slot.access.operand, 0)
-            if written > start:
-                start = first.since = written
-            floor = state[LOAD] if last is None else min(state[LOAD], state[last.model.unit])
-            end = transfer(state, start, move, floor)
-            state[LOAD] = first.filled[number] = end
-            first.starts[number] = start
-            if move.bytes:
-                first.events.append((1, start, end - start, move.outside))
+    def first_load(self, model: SectionModel, number: int, first: First) -> None:
+        """Issue the first load of a slot."""
+        start, move = self.due(model, number, first), model.loads[number].first
+        self.loaded(model, number, first, start, transfer(self.state, start, move, self.floor))
+
+    def loaded(self, model: SectionModel, number: int, first: First, start: int, end: int) -> None:
+        """A first load has been issued."""
+        slot = model.loads[number]
+        self.state[LOAD] = first.filled[number] = end
+        first.starts[number] = start
+        if slot.first.bytes:
+            outside = 0 if slot.number in model.followed else slot.first.outside
+            first.events.append((1, start, end - start, outside))
+
+    def due(self, model: SectionModel, number: int, first: First) -> int:
+        """When the first load of a slot may start."""
+        slot = model.loads[number]
+        start = max(self.state[LOAD], self.pad.free(*slot.ranges[0]))
+        written = self.written.get(slot.access.operand, 0)
+        if written > start:
+            start = first.since = written
+        return start
+
+    @property
+    def floor(self) -> int:
+        """Before which no command can start any more."""
+        return self.state[LOAD] if self.last is None else self.last.body.floor
 
     def _entry(self, model: SectionModel, first: First) -> list[int]:
         """The state in which the first tile of a section is pending."""
@@ -185,8 +195,10 @@ class Run:
         self.ran[-1].end, self.ran[-1].cycles = end, state[COMPUTE : DEPENDENCY + 1]
 
 
-def _order(last: SectionModel, model: SectionModel) -> Order:
+def order_of(last: SectionModel | None, model: SectionModel) -> Order:
     """First loads that the last section does not hold up, that its last tile does, and that its stores do."""
+    if last is None:
+        return [], [], list(range(len(model.loads)))
     known = model.orders.get(id(last))
     if known is None:
         loads = model.loads

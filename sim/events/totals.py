@@ -46,7 +46,7 @@ class Totals:
             for classes, count in model.tiles.combinations(slot.image.level):
                 moved = model.moved(slot, classes)
                 busy[model.tracks[2 if write else 1]] += moved.cycles * count
-                if moved.opened:
+                if moved.opened and slot.number not in model.followed:
                     found.append(({"pages_opened": moved.opened}, count))
         return Totals(macs, operations, dict(busy), traffic_of(model), details(found), lanes)
 
@@ -95,7 +95,8 @@ def traffic_of(model: SectionModel) -> Traffic:
         kind, home = model.kinds[slot.number], model.home(slot.number)
         for classes, count in model.tiles.combinations(slot.image.level):
             size = model.moved(slot, classes).bytes * count
-            found[home, "write" if write else "read", kind] += size
+            if slot.number not in model.followed:
+                found[home, "write" if write else "read", kind] += size
             found["scratchpad", "read" if write else "write", kind] += size
     return {key: size for key, size in found.items() if size}
 

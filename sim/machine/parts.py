@@ -244,6 +244,8 @@ class Topology(Part):
     """Of the bus, or of each link of the mesh in each direction."""
     hop_latency_cycles: Cycles = 0
     """Of the bus, or of each link on the way."""
+    multicast: bool = True
+    """Whether what cores load alike for parts of a group comes once, and the network carries it to all."""
 
 
 class Energy(Part):

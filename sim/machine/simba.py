@@ -62,7 +62,7 @@ def simba() -> Machine:
         sources={
             "clock_hz": f"{PAPER}: elements at 0.48 to 1.8 GHz",
             "cores": f"{PAPER}: 36 chiplets on a package; a square of four of them",
-            "topology": f"{PAPER}: mesh, 100 GB/s a chiplet, 20 ns a hop",
+            "topology": f"{PAPER}: mesh, 100 GB/s a chiplet, 20 ns a hop; multicast from chiplet to chiplet",
             "offchip": f"{assumed}: as fast as a link of the mesh",
             "scratchpad.bytes": f"{PAPER}: 16 elements, 32 KiB of weights, 8 KiB of inputs; 64 KiB for all",
             "scratchpad": assumed,

@@ -25,6 +25,8 @@ class CoresReport(Report):
     """How groups are shared: `rows`, `channels`, `pipeline`, or several of these."""
     between_bytes: int = 0
     """Bytes that cores took from each other."""
+    multicast_bytes: int = 0
+    """Bytes that were loaded once for several cores."""
     alone_cycles: int = 0
     """Cycles on one core that has the off-chip memory for itself; 0 where that is not known."""
     undivided_cycles: int = 0
@@ -103,7 +105,8 @@ def cores_text(report: CoresReport) -> str:
             [core.program, f"{core.cycles:,}", *shares, waiting, size(moved(core.traffic, "offchip"))]
         )
     lines = aligned(rows, right=range(1, 6))
-    lines.append(f"split by {report.split}; {size(report.between_bytes)} from core to core")
+    once = f", {size(report.multicast_bytes)} loaded once for several" if report.multicast_bytes else ""
+    lines.append(f"split by {report.split}; {size(report.between_bytes)} from core to core{once}")
     if report.speedup is not None:
         bounds = ", ".join(f"{name} {value:.2f}" for name, value in report.bounds.items())
         lines.append(f"{report.speedup:.2f} times as fast as one core; bounds: {bounds}")
