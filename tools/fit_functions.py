@@ -6,8 +6,8 @@ absolute as the fit says, and those of the polynomials alone: kernels round each
 
 Fits are minimax, found by Lawson's algorithm: least squares on a grid, whose weights grow where the error is
 large. A quotient of two polynomials is fitted as a linear problem, weighted by its last denominator. The
-coefficients of EXP, EXP_SHORT, EXP_ROOT, LOG, LOG_SHORT and ERF_REST come out as they are in the kernels, up
-to their rounding. Those of the other functions come from fits with other weights or constraints (quotients
+coefficients of EXP, EXP_FIFTH, EXP_SHORT, EXP_ROOT, LOG, LOG_SHORT and ERF_REST come out as they are in the
+kernels, up to their rounding. Those of the other functions come from fits with other weights or constraints (quotients
 must exceed 1 where they are cut off, for example), and lose up to the factor that the table shows.
 """
 
@@ -108,6 +108,7 @@ def identity(x: Numbers) -> Numbers:
 
 FITS = (
     Fit("EXP", 3.8e-9, lambda x: np.exp(x / 2), (-LN_2, LN_2), square, lambda x: 1 + x / 2),
+    Fit("EXP_FIFTH", 1.1e-7, np.exp, (-LN_2 / 2, LN_2 / 2), square, lambda x: 1 + x),
     Fit("EXP_SHORT", 1.3e-4, np.exp, (-LN_2 / 2, LN_2 / 2), square, lambda x: 1 + x),
     Fit("EXP_ROOT", 1.3e-4, lambda x: np.exp(x / 2), (-LN_2, LN_2), square, lambda x: 1 + x / 2),
     Fit("LOG", 3.3e-8, np.log1p, (1 / TOP - 1, TOP - 1), square, identity),

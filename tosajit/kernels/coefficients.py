@@ -33,6 +33,8 @@ EXP_LEAST, EXP_MOST = -150, 130
 """Beyond them the exponential is 0 and infinity."""
 HALF_MOST = 30
 """Beyond it the exponential is more than half precision holds, and that of its negative less."""
+SIGMOID_LEAST, SIGMOID_MOST = -89, 88
+"""Beyond them the exponential of the negative is infinity, and nothing beside one."""
 TANH_MOST, TANH_SHORT_MOST = 8.25, 5
 ERF_MOST, ERF_SHORT_MOST = 4, 3
 """From there on functions have the last value of their quotient or polynomial, which rounds to 1."""
@@ -40,6 +42,7 @@ ANGLE_MOST = 4e6
 """The magnitude from which on an angle has no precise place in a turn."""
 
 EXP = (2.15853324e-05, 2.61522189e-04, 2.60427431e-03, 2.08331514e-02, 1.24999985e-01)
+EXP_FIFTH = (0.0083125256, 0.041890114, 0.16667114, 0.49999231)
 EXP_SHORT = (0.166627824, 0.50394856)
 EXP_ROOT = (0.020828478, 0.12598714)
 LOG = (0.08734841, -0.14307521, 0.14917974, -0.16570508, 0.19962072, -0.25001755, 0.3333395, -0.49999992)

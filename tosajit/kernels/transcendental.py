@@ -25,6 +25,7 @@ from tosajit.kernels.coefficients import (
     ERF_SHORT_OVER,
     ERF_SHORT_UNDER,
     EXP,
+    EXP_FIFTH,
     EXP_LEAST,
     EXP_MOST,
     EXP_ROOT,
@@ -41,6 +42,8 @@ from tosajit.kernels.coefficients import (
     LOG_SHORT,
     ROOT_HALF_BITS,
     ROUNDER,
+    SIGMOID_LEAST,
+    SIGMOID_MOST,
     SIN,
     SIN_SHORT,
     SMALLEST_NORMAL,
@@ -206,8 +209,18 @@ def pow_(a: Number, b: Number) -> Number:
 
 @of("f32")
 def sigmoid(a: Number) -> Number:
-    """Take the logistic function."""
-    return np.float32(np.float32(1) / np.float32(np.float32(1) + exp_plain(np.float32(-a))))
+    """Take the logistic function; the power of two of its exponential is a number of its own."""
+    above = choose(a < np.float32(SIGMOID_LEAST), np.float32(SIGMOID_LEAST), a)
+    x = choose(above > np.float32(SIGMOID_MOST), np.float32(SIGMOID_MOST), above)
+    added = float_fused(x, np.float32(-LOG2_E), np.float32(BIASED_ROUNDER))
+    r = float_fused(np.float32(added - np.float32(BIASED_ROUNDER)), np.float32(LN_2), x)
+    p = float_fused(r, np.float32(-EXP_FIFTH[0]), np.float32(EXP_FIFTH[1]))
+    p = float_fused(p, r, np.float32(-EXP_FIFTH[2]))
+    p = float_fused(p, r, np.float32(EXP_FIFTH[3]))
+    p = float_fused(p, r, np.float32(-1))
+    p = float_fused(p, r, np.float32(1))
+    power = float_of(np.int32(bits_of(added) << 23))
+    return np.float32(np.float32(1) / float_fused(p, power, np.float32(1)))
 
 
 @of("f16")
