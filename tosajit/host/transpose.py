@@ -31,20 +31,21 @@ LOOP = """for a{axis} in range(load_i64(args, {slot}), load_i64(args, {slot} + 1
     target{axis} = target{around} + a{axis} * load_i64(args, {slot} + 3)
 """
 
-MATRIX = """for column in range(column0, column1, {line}):
-    last = min(column + {line}, column1)
-    for row in range(row0, row1, {side}):
-        for part in range(column, last, {side}):
-            start = source{around} + row * source_pitch + part * {bytes}
-            place = target{around} + part * target_pitch + row * {bytes}
-            if row + {side} <= row1 and part + {side} <= last:
+MATRIX = """if row1 - row0 < {side} or column1 - column0 < {side}:
+    for row in range(row0, row1):
+        for column in range(column0, column1):
+            value = load_i{bits}(source{around} + row * source_pitch, column)
+            store_i{bits}(target{around} + column * target_pitch, row, value)
+else:
+    for column in range(column0, column1, {line}):
+        for row in range(row0, row1, {side}):
+            for part in range(column, min(column + {line}, column1), {side}):
+                top, left = min(row, row1 - {side}), min(part, column1 - {side})
+                start = source{around} + top * source_pitch + left * {bytes}
+                place = target{around} + left * target_pitch + top * {bytes}
                 transpose_{bits}(start, place, source_pitch, target_pitch)
-            else:
-                for i in range(min({side}, row1 - row)):
-                    for j in range(min({side}, last - part)):
-                        store_i{bits}(place + j * target_pitch, i, load_i{bits}(start + i * source_pitch, j))
 """
-"""Whole cache lines of the source at a time, so that each is read once."""
+"""Whole cache lines of the source at a time, so that each is read once; the last squares lie over others."""
 
 FEW_ROWS = """if row1 - row0 == {few} and column1 - column0 >= {lanes}:
     start, place = source{around} + column0 * {bytes}, target{around} + column0 * target_pitch
