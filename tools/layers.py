@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from benching.client import ROOT, Timing, Worker, by_turns, interpreter
-from benching.layer_files import ONNX, SPECTRA, TFLITE
+from benching.layer_files import NAMES
 from benching.rows import forced
 
 PEERS_OF = {"tflite": ("litert", "openvino"), "onnx": ("onnxruntime", "openvino")}
@@ -25,7 +25,7 @@ PEERS_OF = {"tflite": ("litert", "openvino"), "onnx": ("onnxruntime", "openvino"
 def main() -> int:
     """Measure and print; 1 if a layer of ours could not be run."""
     options = arguments()
-    names = [name for name in every() if any(part in name for part in options.only.split(","))]
+    names = [name for name in NAMES if any(part in name for part in options.only.split(","))]
     if options.list:
         print(*names, sep="\n")
         return 0
@@ -49,15 +49,6 @@ def main() -> int:
     return int(failed)
 
 
-def every() -> list[str]:
-    """The names of all layers, with their types."""
-    return [
-        *(f"tflite_{name}_f32" for name in TFLITE),
-        *(f"tflite_{name}_i8" for name in TFLITE if name not in SPECTRA),
-        *(f"onnx_{name}_f32" for name in ONNX),
-    ]
-
-
 def made(folder: Path, names: Sequence[str]) -> None:
     """Have the files written that are not there."""
     script = ROOT / "tools/benching/layer_files.py"
@@ -74,7 +65,8 @@ def timed(workers: Sequence[Worker], folder: Path, options: argparse.Namespace) 
     model = next(folder.glob("model.*"), None)
     if model is None:
         return {}
-    precision = "f32" if folder.name.endswith("_f32") else ""  # or OpenVINO chooses bf16 where there is
+    floating = folder.name.endswith(("_f32", "_f16"))
+    precision = "f32" if floating else ""  # or OpenVINO chooses bf16 where there is
     able = []
     for worker in workers:
         inputs = sorted(map(str, folder.glob("in*.npy")))

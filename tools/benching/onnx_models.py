@@ -60,7 +60,8 @@ def quantized(real: Path, path: Path, samples: list[Any]) -> None:
 class Network:
     """A model that is being written: methods add nodes, and give the names of their results."""
 
-    def __init__(self) -> None:
+    def __init__(self, real: Any = np.float32) -> None:
+        self.real = real
         self.nodes: list[Any] = []
         self.held: list[Any] = []
         self.random = np.random.default_rng(11)
@@ -74,7 +75,8 @@ class Network:
         return result
 
     def const(self, array: Any) -> str:
-        """A constant."""
+        """A constant; float32 becomes the type of the network's real numbers."""
+        array = array.astype(self.real) if array.dtype == np.float32 else array
         name = f"constant_{len(self.held)}"
         self.held.append(numpy_helper.from_array(array, name))
         return name
