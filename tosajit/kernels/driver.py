@@ -4,7 +4,8 @@ The text of this module is itself a kernel. Its arguments: the image, the table 
 number of this thread (0: there are no others, 1: the caller), zeroed counters for threads, memory of this
 thread's own, the first section to run and the end, memory for reports; for the arrays of the call the address
 of a word that tells where these objects are listed, with the table entry of each behind it, their count, and
-where such an object keeps the address of its data; and how many pauses a thread waits before it rests.
+where such an object keeps the address of its data; how many pauses a thread waits before it rests; zeroed
+memory for arguments that last, and whether the arrays are the same in all calls.
 `layout.py` says where the image has what.
 
 Threads may come late or not at all: a section is done when its tiles are. The caller does what is not shared.
@@ -46,6 +47,7 @@ from tosajit.kernels.layout import (
     KEPT_LOOPS,
     KEPT_TILES,
     KERNEL,
+    LASTING,
     LOOP,
     LOOP_AXIS,
     LOOP_COUNT,
@@ -57,6 +59,7 @@ from tosajit.kernels.layout import (
     OFFSET,
     OPERAND,
     OWN_BYTES,
+    PASSED,
     PERIOD,
     PITCH,
     PLACES,
@@ -263,6 +266,17 @@ def run_alone(section: int, image: int, table: int, memory: int, report: int) ->
         run_tile(section, image, table, memory, tile, tile == 0)
 
 
+def run_lasting(section: int, image: int, table: int, memory: int, report: int, there: int) -> None:
+    """Run a section whose arguments stay as they are: the first run notes them, behind a word that tells."""
+    arguments = there + 8
+    if reload_i64(there, 0) == 0:
+        run_alone(section, image, table, memory, report)
+        copy_bytes(arguments, memory, 8 * reload_i64(section, ARGUMENTS))
+        store_i64(there, 0, 1)
+    else:
+        call(reload_i64(section, KERNEL), arguments + 8 * reload_i64(section, JOB))
+
+
 def claim(counters: int, thread: int, tiles: int) -> int:
     """Take a tile that nobody has begun, odd threads the first and others the last; -1: none is left."""
     step = 1 if thread % 2 == 1 else 1 << 32
@@ -300,7 +314,7 @@ def kernel(args: int) -> None:
     """Run a program's sections from first to end."""
     image, table, thread = reload_i64(args, 0), reload_i64(args, 1), reload_i64(args, 2)
     counters, memory, report = reload_i64(args, 3), reload_i64(args, 4), reload_i64(args, 7)
-    patience = reload_i64(args, 11)
+    patience, lasting, bound = reload_i64(args, 11), reload_i64(args, 12), reload_i64(args, 13)
     place_arrays(table, reload_i64(args, 8), reload_i64(args, 9), reload_i64(args, 10))
     before = 0
     for number in range(reload_i64(args, 5), reload_i64(args, 6)):
@@ -311,7 +325,11 @@ def kernel(args: int) -> None:
         if thread != 0 and shared != 0:
             run_shared(section, image, table, thread, counters, memory, report)
         elif thread <= 1:
-            run_alone(section, image, table, memory, report)
+            there = reload_i64(section, LASTING)
+            if there >= 0 and (bound != 0 or reload_i64(section, PASSED) == 0):
+                run_lasting(section, image, table, memory, report, lasting + there)
+            else:
+                run_alone(section, image, table, memory, report)
             if thread == 1:
                 store_release(counters + DONE, 0, reload_i64(section, KEPT_TILES))
         before = reload_i64(section, KEPT_TILES)

@@ -12,11 +12,13 @@ address per access, and then what the kernel's own text asks for."""
 
 KERNEL, AXES, KEPT_LOOPS, REDUCED_LOOPS, KEPT_TILES, REDUCED_TILES, ACCESSES = range(7)
 ARGUMENTS, TEMPLATE, ACCUMULATORS, TRANSFERS, LOOPS, PLACES, IMAGES, WORDS, WORD_COUNT, JOB = range(7, 17)
-SHARED, SECTION = 17, 18
+SHARED, LASTING, PASSED, SECTION = range(17, 21)
 """The record of a section: address of its kernel, counts; size and place of the template of its argument
 array, accumulators in the scratchpad, number of transfers; places in the image of the tables of loops,
 of operands, of transfers, of words to derive, the number of these, and the slot that the kernel takes
-for its first; whether threads share the tiles; its size."""
+for its first; whether threads share the tiles; where in the memory for them its arguments are once they
+are known, in bytes, or -1 if they change from tile to tile; whether arrays of a call are among its operands;
+its size."""
 COUNTERS, DONE = 128, 64
 """Bytes of a section's counters: tiles begun, and from DONE on tiles done."""
 

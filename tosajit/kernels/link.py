@@ -95,10 +95,15 @@ def link(
     kernels = dict(zip(sources, compile_kernels(sources, progress), strict=True))
     numbers: list[int] = [0] * len(program.sections)
     calls: list[tuple[int, str]] = []
-    own_bytes = 0
+    own_bytes = lasting = 0
     for position, (section, code) in enumerate(zip(program.sections, codes, strict=True)):
         start = numbers[position] = len(numbers)
-        numbers += _record(section, code, start, slots, program.scratch_bytes)
+        record = _record(section, code, start, slots, program.scratch_bytes)
+        record[at.PASSED] = int(_is_passed(section, program))
+        if _lasts(record):
+            record[at.LASTING] = lasting
+            lasting += 8 * (1 + record[at.ARGUMENTS])
+        numbers += record
         calls += [(place, kernels[text].digest) for place, text in _calls(section, code, start, numbers)]
         own_bytes = max(own_bytes, code.scratch_bytes if isinstance(code, Unit) else _row_bytes(section))
     scratch = -(-program.scratch_bytes // ALIGNMENT) * ALIGNMENT
@@ -107,7 +112,18 @@ def link(
     digests = tuple(kernels[code.source].digest for code in codes)
     array = placed(np.array(numbers or [0], np.int64), calls)
     sections = len(program.sections)
-    return Image64(array, sections, size, checks, digests, tuple(calls), kernels[driver].digest)
+    return Image64(array, sections, size, checks, digests, tuple(calls), kernels[driver].digest, lasting)
+
+
+def _lasts(record: Sequence[int]) -> bool:
+    """Whether the arguments of a section's kernel stay as they are: it has one tile, and nothing is moved."""
+    return record[at.KEPT_TILES] == record[at.REDUCED_TILES] == 1 and record[at.TRANSFERS] == 0
+
+
+def _is_passed(section: Section, program: Program) -> bool:
+    """Whether there are arrays of a call among a section's operands."""
+    operands = (program.operands[access.operand] for access in section.nest.accesses)
+    return any(operand.kind in ("input", "output") for operand in operands)
 
 
 def _calls(section: Section, code: Code, start: int, numbers: Sequence[int]) -> Iterator[tuple[int, str]]:
@@ -164,7 +180,7 @@ def _record(
     record[at.REDUCED_TILES] = prod(loop.count for loop, _ in reduced)
     record[at.ARGUMENTS], record[at.TRANSFERS] = len(arguments), len(transfers)
     record[at.WORD_COUNT], record[at.JOB] = len(derived), job
-    record[at.SHARED] = int(section.shared)
+    record[at.SHARED], record[at.LASTING] = int(section.shared), -1
     own = section.accumulator
     record[at.ACCUMULATORS] = own.address if own is not None else -(-scratch_bytes // ALIGNMENT) * ALIGNMENT
     for field, table in tables.items():

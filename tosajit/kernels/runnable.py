@@ -46,6 +46,8 @@ class Image64:
     """Where numbers are addresses of kernels, and the digests of these."""
     driver: str
     """The digest of what walks the numbers."""
+    lasting_bytes: int
+    """Memory for arguments of kernels that are the same in all runs."""
 
 
 @dataclass(frozen=True, slots=True)

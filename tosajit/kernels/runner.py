@@ -103,8 +103,7 @@ class Runner:
     def _bound(self, arrays: Sequence[Array], results: Sequence[Array]) -> Workspace:
         """A workspace that keeps these arrays and has been told of them."""
         workspace = self.workspace()
-        workspace.bound = (*arrays, *results)
-        workspace.place(workspace.bound)
+        workspace.bind((*arrays, *results))
         return workspace
 
     def _latest(

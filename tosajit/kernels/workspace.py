@@ -19,6 +19,9 @@ from tosajit.kernels.objects import loaded
 from tosajit.kernels.runnable import Runnable, Slot
 from tosajit.kernels.threads import PATIENCE, Team, pauses
 
+BOUND = 13
+"""The argument of the driver that says whether the arrays are the same in all calls."""
+
 
 class Workspace:
     """Memory of one run: arena, table of addresses, each thread's own memory, and the driver's arguments.
@@ -45,10 +48,10 @@ class Workspace:
                 self.table[slot] = base + operand.offset
             elif operand.kind == "constant":
                 self.table[slot] = address_of(constants[operand.name])
-        self.bound: tuple[Array, ...] = ()
         self._items = items_offset()
         self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
         self.report = np.zeros(64, np.int64)
+        self.lasting = np.zeros(image.lasting_bytes // 8, np.int64)
         self.places = array("q", [0, *slots])
         self._program, self._slots = program, slots  # constants are used where they are
         self.driver = driver(image.driver)
@@ -58,6 +61,12 @@ class Workspace:
     def run(self) -> None:
         """Run the whole program; as a method, it keeps this memory alive, and the arrays that are bound."""
         self.step()
+
+    def bind(self, arrays: tuple[Array, ...]) -> None:
+        """Note and keep the arrays of all calls."""
+        self.bound = arrays
+        self.place(arrays)
+        self.calls[0][BOUND] = 1
 
     def place(self, arrays: tuple[Array, ...]) -> None:
         """Note the arrays of a call, in the order of the slots; the tuple must live until `step` ends."""
@@ -73,7 +82,7 @@ class Workspace:
         words = [address_of(image.numbers), address_of(self.table), thread]
         words += [address_of(self.counters) + COUNTERS, address_of(memory), 0, image.sections]
         words += [address_of(self.report), self.places.buffer_info()[0], len(self._slots), data_offset()]
-        words.append(pauses(PATIENCE) if thread else 0)
+        words += [pauses(PATIENCE) if thread else 0, address_of(self.lasting), 0]
         return np.array(words, np.int64)
 
     def _step(self) -> Callable[[], None]:

@@ -140,6 +140,7 @@ class _Writer:
             "section_kernels": image.kernels,
             "calls": image.calls,
             "driver": image.driver,
+            "lasting_bytes": image.lasting_bytes,
             "slots": [*zip(*slots, strict=True)],
             "written": sorted(made.written),
             "members": [[one.nodes, one.axes] for one in made.members],
@@ -271,6 +272,7 @@ class _Reader:
             tuple(given["section_kernels"]),
             calls,
             given["driver"],
+            given["lasting_bytes"],
         )
         return Runnable(
             name=given["name"],
