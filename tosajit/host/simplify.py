@@ -18,6 +18,7 @@ from tiling.records import dataclass
 from tiling.scalars import scalar
 from tosajit.arrays import Array
 from tosajit.host.functions import Functions
+from tosajit.host.numbers import apart_numbers
 from tosajit.host.ranges import DOUBLE, SCALES, TYPES, Range, Ranges
 from tosajit.host.scale import LIMIT, Scale, Term, scale_of, scaled
 from tosajit.host.sums import BYTES, plane_of
@@ -65,7 +66,7 @@ def simplify(
     plain = _only_elementwise(groups) - set(kept)
     for number, group in enumerate(groups):
         rewriter = _Rewriter(group, every, known, made, number, plain, tables)
-        made.groups.append(rewriter.rewritten())
+        made.groups.append(apart_numbers(rewriter.rewritten(), every))
         for write in rewriter.nest.writes:
             low, high = rewriter.ranges.of(write.value)
             before = known.get(write.access.operand, (low, high))
