@@ -10,11 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import tosajit as tj
+from sim.cost.ethos.blocks import matmul
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Cycles, Map, Maps, Memory, layer_cycles
 from sim.cost.ethos.parts import Choice, Layer, Op, Part55, Part85, Shape, part
+from sim.cost.ethos.passes import Core
 from sim.cost.ethos.u55 import part_kernel as part_kernel_u55
 from sim.cost.ethos.u85 import part_kernel as part_kernel_u85
+from sim.cost.geometry import Geometry
+from sim.cost.sites import NEAR
+from sim.machine.arrays import Block
 from tosajit import samples, simulate
 
 ROWS = Path(__file__).parents[1] / "data" / "npu" / "vela_operators.csv"
@@ -139,6 +145,32 @@ def test_every_kind_of_work_has_a_block(family: str, op: Op, bits: int) -> None:
     choice = chosen(hardware, layer)
     assert min(choice.output) >= 1
     assert layer_cycles(hardware, layer, choice, memory).total > 0
+
+
+@pytest.mark.parametrize(
+    ("machine", "groups", "rows", "window", "columns", "cycles"),
+    [
+        ("ethos-u55-128/high-end-embedded/shared-sram", 2, 12, 8, 12, 3912),
+        ("ethos-u55-128/high-end-embedded/shared-sram", 2, 12, 12, 8, 3344),
+        ("ethos-u55-128/high-end-embedded/shared-sram", 4, 16, 16, 8, 8128),
+        ("ethos-u65-256/high-end/dedicated-sram-384kb", 2, 12, 8, 12, 19044),
+        ("ethos-u65-256/high-end/dedicated-sram-384kb", 2, 12, 12, 8, 13872),
+        ("ethos-u65-256/high-end/dedicated-sram-384kb", 4, 16, 8, 16, 35904),
+        ("ethos-u65-256/high-end/dedicated-sram-384kb", 4, 16, 16, 8, 18464),
+    ],
+)
+def test_products_of_two_maps_take_what_vela_says(
+    machine: str, groups: int, rows: int, window: int, columns: int, cycles: int
+) -> None:
+    found = tj.machine(machine)
+    assert isinstance(found.array, Block)
+    maps = Geometry(
+        *("contract", "add", groups, 1, rows, 1, columns, (1, 1), window, (1, 1), (1, 1), (rows, 1)),
+        *(0, 1, "i8", "i8", "i8", "i32"),
+    )
+    layer = Layer("convolution", Shape(rows, 1, columns), Shape(rows, 1, window), dynamic=True)
+    near = (NEAR,) * 3
+    assert matmul(Core.of(found.array, found), maps, layer, near)[0].total == cycles
 
 
 def test_more_work_takes_more_cycles() -> None:

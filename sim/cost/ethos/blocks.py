@@ -13,7 +13,7 @@ from sim.cost.ethos.cycles import (
     Cycles,
     Map,
     Maps,
-    Memory,
+    block_transfer,
     layer_cycles,
     microblock,
     products_of,
@@ -29,6 +29,7 @@ from sim.cost.ethos.passes import (
     chains,
     commands,
     integer,
+    passed,
     pooled,
     table_cycles,
     tables,
@@ -37,10 +38,11 @@ from sim.cost.ethos.passes import (
 )
 from sim.cost.ethos.passes import work as pass_work
 from sim.cost.ethos.stages import Stage, scales, stages_of
+from sim.cost.ethos.u55 import parted, products_block
 from sim.cost.geometry import Geometry, contracts_constant, geometry, skipped_macs, squarest
 from sim.cost.lanes import Ladder, Lanes
 from sim.cost.reach import Reach, reaches
-from sim.cost.sites import Site, Sites
+from sim.cost.sites import NEAR, Site, Sites
 from sim.cost.work import Work
 from tiling.expr import BYTES
 from tiling.nest import Nest
@@ -55,13 +57,14 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
     if shape is None:
         return pass_work(core, nest, tile, sites)
     hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
-    sites = where(nest, sites)
+    sites, reads = where(nest, sites), len(nest.reads)
     layer, choice, cycles, repeats, behind = _primary(core, nest, shape, sites)
     own = max(cycles.total, scale_cycles(core, layer, choice)) * repeats
     hides = _hides(core, nest, shape, own, sites)
+    found = passed(nest, sites)
     # What is summed over channels cannot be in bricks of them.
-    before = chains(core, stages.before, tile, plain=layer.op == "sum")
-    after = chains(core, stages.after, tile, behind, hides, _map(layer, shape))
+    before = chains(core, stages.before, tile, plain=layer.op == "sum", sites=(*found[:reads], NEAR))
+    after = chains(core, stages.after, tile, behind, hides, _map(layer, shape), sites=found)
     turned = transposed(hardware, memory, nest, tile)
     passes = sum(one.cycles for one in (*before, *after)) + turned
     macs = shape.macs if nest.verb == "contract" else 0
@@ -152,12 +155,12 @@ class Primary(NamedTuple):
 
 
 def _primary(core: Core, nest: Nest, shape: Geometry, sites: Sites) -> Primary:
-    hardware, memory, stages = core.hardware, core.memory, stages_of(nest)
+    hardware, stages = core.hardware, stages_of(nest)
     assert stages.primary is not None
     layer = layer_of(hardware, nest, shape, stages.primary)
     behind = behind_of(hardware, stages.after)
     if isinstance(hardware, Part55) and layer.dynamic:
-        cycles, choice = matmul(hardware, shape, layer, memory)
+        cycles, choice = matmul(core, shape, layer, sites)
         return Primary(layer, choice, cycles, 1, behind)
     repeats = shape.groups * (1 if layer.op == "pool" or shape.weights is None else shape.images)
     chained = chained_rate(hardware, stages.after[:behind])
@@ -264,34 +267,42 @@ def able(kernel: tuple[int, int], dilation: tuple[int, int]) -> tuple[tuple[int,
     return ((high - 1) * down + 1, (wide - 1) * right + 1), (own[0], own[1])
 
 
-def matmul(hardware: Part55, shape: Geometry, layer: Layer, memory: Memory) -> tuple[Cycles, Choice]:
+def matmul(core: Core, shape: Geometry, layer: Layer, sites: Sites) -> tuple[Cycles, Choice]:
     """A product of two feature maps, which parts without a second stream do column by column.
 
-    A pass multiplies one map with a row of the other, and a sum over channels adds up the products.
+    A pass multiplies one map with a row of the other, and a sum over channels adds up the products. These
+    are where maps live by default, as nobody gives them a place; blocks are so small that neither waits for
+    the whole of the other. Vela 5.2.0 has products read as if they were as narrow as the maps.
     """
+    hardware = core.hardware
+    assert isinstance(hardware, Part55)
+    assert shape.weights is not None
     rows, columns = sorted((shape.rows, shape.columns), reverse=True)
-    count = shape.groups * rows
-    moved = 2 * layer.bits // 8 + 4
-    rate = hardware.output_cycles[2]
-    if memory.bytes_per_cycle is not None:
-        rate = max(rate, moved / memory.bytes_per_cycle / 2)
-    product = ceil(rate * count * shape.window)
-    sums = Layer(
-        "sum", Shape(shape.groups, rows, 1), Shape(shape.groups, rows, shape.window), bits=32,
-        output_bits=layer.output_bits,
-    )  # fmt: skip
-    choice = chosen(hardware, sums)
-    cycles = layer_cycles(hardware, sums, choice, Maps(Map(memory), Map(memory), memory.read_latency))
-    results = ceil(hardware.output_cycles[2] * count * shape.window) + cycles.results
+    source = Shape(shape.groups, rows, shape.window)
+    part = parted(source)
+    product = products_block(hardware, part, layer.bits)
+    multiplied = layer._replace(output=source, input=source, kernel=(1, 1), output_bits=32)
+    places = [core.at(sites[number]) for number in (shape.data, shape.weights)]
+    plain = [Map(one.memory, plain=True) for one in (*places, core.at(sites[-1]))]
+    products = Map(core.home, plain=True)
+    choice = Choice(product, product, hardware.microblock, part_kernel=False)
+    blocks = [block_transfer(hardware, multiplied, choice, Maps(one, products, 0)) for one in plain[:2]]
+    rate, waiting = hardware.output_cycles[2], max(max(one) for one in blocks)
+    taken = ceil(rate * source.elements)
+    ahead = ceil((waiting / product.elements + rate) / 4 * source.elements)
+    sums = Layer("sum", parted(Shape(shape.groups, rows, 1)), part, bits=32, output_bits=layer.output_bits)
+    block = chosen(hardware, sums)
+    whole = sums._replace(output=source._replace(depth=1), input=source, bits=layer.bits)
+    cycles = layer_cycles(hardware, whole, block, Maps(products, plain[2], core.memory.read_latency))
     return (
         Cycles(
-            (product + cycles.total) * columns,
+            (max(taken, ahead) + cycles.total) * columns,
             cycles.fill,
             cycles.products * columns,
-            results * columns,
+            (taken + cycles.results) * columns,
             cycles.commands,
         ),
-        choice,
+        block,
     )
 
 

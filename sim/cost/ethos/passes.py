@@ -82,8 +82,8 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
     if not integer(nest):
         return None
     hardware, memory = core.hardware, core.memory
-    stages = stages_of(nest).after
-    passes = chains(core, stages, tile)
+    stages, sites = stages_of(nest).after, where(nest, sites)
+    passes = chains(core, stages, tile, sites=passed(nest, sites))
     turned = transposed(hardware, memory, nest, tile)
     cycles = sum(one.cycles for one in passes) + turned
     operations = sum(points(stage, tile) * stage.times for stage in stages)
@@ -95,7 +95,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
         operations,
         tuple(
             0 if number in tables(nest) else reach.spread(tile, core.at(site).memory.burst)
-            for number, (reach, site) in enumerate(zip(reaches(nest), where(nest, sites), strict=False))
+            for number, (reach, site) in enumerate(zip(reaches(nest), sites, strict=False))
         ),
         (("passes", len(passes)),),
         table_cycles(core, stages[0]) if stages else 0,
@@ -108,6 +108,12 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
 def where(nest: Nest, sites: Sites) -> Sites:
     """Where operands are; if nothing is said, in the scratchpad."""
     return sites or (NEAR,) * len(nest.accesses)
+
+
+def passed(nest: Nest, sites: Sites) -> Sites:
+    """Where passes find what they go over: tables, which they look up, have a memory of their own."""
+    looked_up = tables(nest)
+    return tuple(NEAR if number in looked_up else site for number, site in enumerate(sites))
 
 
 @by_nest
@@ -186,18 +192,26 @@ def chains(
     before: int | None = None,
     map: Shape | None = None,
     plain: bool = False,
+    sites: Sites = (),
 ) -> list[Pass]:
     """The passes of stages one after the other; `chained` are another pass's.
 
     A table is loaded while the pass in front works, which hides `before` of it; None: that is another nest's.
-    `map` is what they go over, if that is known; `plain` are results that are not in bricks.
+    `map` is what they go over, if that is known; `plain` are results that are not in bricks. `sites` are
+    those of the nest's accesses, the result's last; if nothing is said, all is in the scratchpad.
     """
     made = list[Pass]()
+    last = stages[-1] if stages else None
     for some in runs(core.hardware, stages[chained:]):
         waiting = 0 if before is None else max(table_cycles(core, some[0]) - before, 0)
-        cycles = before = _pass(core.hardware, core.memory, some, tile, map, plain)
+        read = next((one.read for one in some[0].operands), None)
+        ends = (
+            core.at(NEAR if read is None or not sites else sites[read]).memory,
+            core.at(sites[-1] if sites and some[-1] is last else NEAR).memory,
+        )
+        cycles = before = _pass(core.hardware, core.memory, ends, some, tile, map, plain)
         if core.home is not core.memory:
-            before = _pass(core.hardware, core.home, some, tile, map, plain)
+            before = _pass(core.hardware, core.home, (core.home, core.home), some, tile, map, plain)
         reads = frozenset(one.read for stage in some for one in stage.operands if one.read is not None)
         made.append(Pass(waiting + cycles, reads, before))
     return made
@@ -215,14 +229,16 @@ def runs(hardware: Part55 | Part85, stages: Sequence[Stage]) -> Iterator[Sequenc
 def _pass(
     hardware: Part55 | Part85,
     memory: Memory,
+    ends: tuple[Memory, Memory],
     stages: Sequence[Stage],
     tile: Sequence[int],
     map: Shape | None,
     plain: bool,
 ) -> int:
+    """Cycles of a pass; poolings pay the latencies of where they read from and write to."""
     if copied(stages[0]):
         behind = chained_rate(hardware, stages[1:])
-        return pool_cycles(hardware, memory, stages[0], tile, behind, map)
+        return pool_cycles(hardware, ends, stages[0], tile, behind, map)
     if isinstance(hardware, Part85):
         return _chained(hardware, memory, stages, tile, plain)
     if stages[0].grid:
@@ -317,7 +333,7 @@ def copied(stage: Stage) -> bool:
 
 def pool_cycles(
     hardware: Part55 | Part85,
-    memory: Memory,
+    ends: tuple[Memory, Memory],
     stage: Stage,
     tile: Sequence[int],
     behind: float = 0.0,
@@ -325,7 +341,8 @@ def pool_cycles(
 ) -> int:
     """Cycles of a pooling of single elements, which is how what the array leaves as it is goes through it."""
     layer = pool_layer(stage, tile, map)
-    maps = Maps(Map(memory), Map(memory), memory.read_latency)
+    source, result = ends
+    maps = Maps(Map(source), Map(result), source.read_latency)
     return layer_cycles(hardware, layer, chosen(hardware, layer), maps, behind).total * stage.times
 
 

@@ -13,6 +13,8 @@ from sim.cost.ethos.search import FLOAT, Candidates, Read, best, depths, grid, r
 BANK = 1024
 """Bytes of a bank."""
 LARGEST = Shape(32, 64, 128)
+LEAST_ROWS = 4
+"""Of parts of products."""
 RESERVED = 2
 """Banks for results on their way out."""
 
@@ -51,6 +53,32 @@ def choose(part: Part55, layer: Layer) -> Choice | None:
     depth = block.depth if deep is None else deep
     source = Shape(up(high, micro.height), up(wide, micro.width), depth)
     return Choice(block, source, micro, partly)
+
+
+def parted(shape: Shape) -> Shape:
+    """What blocks of products and of their sums are chosen for: a half or a third of rows, if not too few.
+
+    So there are several blocks, and the sums begin before all products are there.
+    """
+    if shape.height > LARGEST.height or shape.width > LARGEST.width:
+        return shape
+    parts = next((parts for parts in (3, 2) if shape.width >= LEAST_ROWS * parts), 1)
+    return shape._replace(width=-(-shape.width // parts))
+
+
+@lru_cache(maxsize=1 << 9)
+def products_block(part: Part55, shape: Shape, bits: int) -> Shape:
+    """The largest block of an elementwise product, of which the banks hold two of each map."""
+    space, micro = shape.within(LARGEST).rounded(part.microblock), part.microblock
+    read = Read((1, 1), (1, 1), (micro.height, micro.width))
+    extents = (range(size, end + 1, size) for size, end in zip(micro[:2], space[:2], strict=True))
+    blocks = grid(read, range(micro.depth, space.depth + 1, micro.depth), *extents)
+    granule = part.granules[{8: 0, 16: 1, 32: 2}[bits]]
+    channels = rounded(blocks.depth.astype(int) * (bits // 8), 8)
+    source = rounded(-(-(blocks.area.astype(int) * channels) // BANK) * 2, granule)
+    fitting = blocks.some(2 * source <= part.banks - RESERVED - (2 if part.banks > 16 else 0))
+    size = fitting.height * fitting.width * fitting.depth
+    return fitting.at(int(size.argmax())) if len(size) else micro
 
 
 def _input_depth(layer: Layer, partly: bool) -> int:
