@@ -8,9 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 import vela_live
-from validating import charges, copies, live, page, schedules
+from validating import charges, copies, live, lowered, page, schedules
 from validating.facts import Configuration
 from validating.figures import Figure, Table
+from validating.schedules import Operation
 
 import tosajit as tj
 from sim.cost.ethos.choosing import chosen
@@ -204,7 +205,7 @@ def test_maps_that_are_not_in_bricks() -> None:
     ],
 )
 def test_buffers_are_charged_only_where_maps_live_in_dram(name: str, copies: int, charged: bool) -> None:
-    graph, machine = networks()["recurrent"](), tj.machine(name)
+    graph, machine = networks()["resnet8"](), tj.machine(name)
     plan = tj.plan(graph, machine, mapping={"**": {"boxes": {"weights": copies}}})
     report = tj.simulate(graph, machine, plan=plan)
     assert (charges.charge(graph, machine, plan, report) > 0) == charged
@@ -306,3 +307,47 @@ def test_kinds_and_medians(name: str) -> None:
     assert all("3 pairs" in line and "median  10.0 % off, 1 within 5 %" in line for line in lines)
     assert all("with Vela's schedule   2.0 % off, 3 within 5 %" in line for line in lines)
     assert all(line.endswith("; 2 move at most 2% more than Vela") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "extents", "block", "near", "cycles"),
+    [
+        ("ethos-u55-128/high-end-embedded/shared-sram", (12, 1), (1, 1, 4, 8), True, 172),
+        ("ethos-u55-128/high-end-embedded/shared-sram", (12, 16), (1, 1, 8, 16), True, 400),
+        ("ethos-u65-256/high-end/dedicated-sram-384kb", (12, 1), (1, 2, 4, 8), False, 1067),
+        ("ethos-u65-256/high-end/dedicated-sram-384kb", (12, 16), (1, 2, 4, 16), False, 1148),
+    ],
+)
+def test_a_map_copied_as_32_bits_takes_what_vela_says(
+    name: str, extents: tuple[int, int], block: tuple[int, ...], near: bool, cycles: int
+) -> None:
+    machine = tj.machine(name)
+    assert isinstance(machine.array, Block)
+    one = Operation("MemoryCopy", (1, 1, *extents), "Sram", block, names=("x_32bit",))
+    places = {"x": "Sram"} if near else {}
+    assert lowered.widened(one, Core.of(machine.array, machine), places) == cycles
+
+
+@pytest.mark.parametrize(("kind", "sums"), [("DepthwiseConv2D", True), ("MaxPool", True), ("Add", False)])
+def test_sums_and_maxima_over_channels_are_slower_as_windows(kind: str, sums: bool) -> None:
+    machine = tj.machine("ethos-u85-256/sys-dram-mid/sram-only")
+    assert isinstance(machine.array, Block)
+    one = Operation(kind, (1, 12, 1, 1), "Sram", read=(1, 12, 16, 1), kernel=(1, 16))
+    assert (lowered.over_channels(one, Core.of(machine.array, machine)) > 0) == sums
+
+
+@pytest.mark.parametrize(
+    ("name", "charged"),
+    [
+        ("ethos-u85-256/sys-dram-mid/sram-only", True),
+        ("ethos-u55-128/high-end-embedded/shared-sram", False),
+    ],
+)
+def test_parts_of_a_transposed_convolution_are_charged_as_whole_maps(name: str, charged: bool) -> None:
+    weights, image = np.ones((24, 2, 2, 32), np.int8), np.zeros((1, 12, 12, 32), np.int8)
+    graph = tj.trace(lambda x: ops.transpose_conv2d(x, weights, stride=(2, 2)), image)
+    machine = tj.machine(name)
+    plan = tj.plan(graph, machine)
+    report = tj.simulate(graph, machine, plan=plan)
+    added = charges.charge(graph, machine, plan, report)
+    assert (added > report.cycles / 2) if charged else added == 0

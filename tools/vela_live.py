@@ -17,10 +17,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from validating import charges, copies, schedules, vela
+from validating import charges, copies, lowered, schedules, vela
 from validating.facts import ROOT, Configuration
 
 import tosajit as tj
+from sim.cost.ethos.passes import Core
+from sim.machine.arrays import Block
 
 ARCHIVE, HELD_OUT = (ROOT / "tools" / f"{name}_networks.tar.xz" for name in ("kernel", "held_out"))
 CONFIGURATIONS = (
@@ -167,6 +169,9 @@ def compared(file: Path, configuration: Configuration, objective: str | None = N
     made = tj.simulate(graph, machine, plan=plan)
     charged = charges.charge(graph, machine, plan, made, schedules.plain(printed.log), found)
     copied = copies.copies(found, printed.log, graph, machine, plan, made)
+    if isinstance(machine.array, Block):
+        core = Core.of(machine.array, machine)
+        copied += lowered.lowered(found, core, schedules.areas(printed.log))
     return replace(pair, scheduled=made.cycles, charged=charged, copied=copied)
 
 

@@ -10,6 +10,8 @@ live in DRAM by default, but for those that a schedule has put in the SRAM.
 * Tables are taken to be hidden like these copies.
 * Chains (U85). What an operator passes on to another one is in no memory, but Vela counts the time to write
   its last block to DRAM.
+* Transposed convolutions in parts (U85), each of which makes some of the positions, are counted as if each
+  made all that lie between them, too.
 * Repeated constants (U55, U65). What is added to or multiplied with each position, and left in flash or DRAM,
   is counted as if it were read anew for each result, in runs of a block's channels.
 """
@@ -19,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import prod
+from typing import NamedTuple
 
 import tosajit as tj
 from sim import Report
@@ -30,6 +33,7 @@ from sim.cost.ethos.parts import BEAT, Part55, Part85, up
 from sim.cost.ethos.passes import Core, chains, points, pool_layer, runs
 from sim.cost.ethos.passes import copied as is_pooling
 from sim.cost.ethos.stages import Source, Stage, stages_of
+from sim.cost.geometry import roles_of
 from sim.cost.sites import Site, Sites
 from sim.cost.work import Work
 from sim.events.model import Rates, SectionModel
@@ -37,6 +41,7 @@ from sim.machine.arrays import Block
 from tiling.expr import BYTES
 from tiling.target import Home
 from tosajit.npu.simulate import Network
+from tosajit.operators import TRANSPOSE_CONV2D
 from validating.copies import copied, tensors_of
 from validating.schedules import Operation
 
@@ -74,8 +79,11 @@ def charge(
         for name in one.names
     }
     total, hidden, added = 0, 0, 0
+    parts = dict(_transposed(graph, models)) if isinstance(core.hardware, Part85) else {}
     for number, model in enumerate(models):
         section = Charged(model, core, made, blocks)
+        if number in parts:
+            total += section.between(parts[number])
         hidden = max((behind[one] for one in model.nest.members if one in behind), default=hidden)
         total += sum(section.repeated)
         if number in taken and machine.memory.activations != "scratchpad":
@@ -93,6 +101,25 @@ def _made(models: Sequence[SectionModel], names: Collection[str]) -> Iterator[st
     for nest in (model.nest for model in models):
         if not tensors_of(nest.members).isdisjoint(names):
             yield from (write.access.operand for write in nest.writes)
+
+
+def _transposed(graph: tj.Graph, models: Sequence[SectionModel]) -> Iterator[tuple[int, Part]]:
+    """The sections that are parts of a transposed convolution."""
+    strides = {
+        node.name: node.operator.stride for node in graph.nodes if isinstance(node.operator, TRANSPOSE_CONV2D)
+    }
+    for name, (down, across) in strides.items():
+        some = [number for number, model in enumerate(models) if name in model.nest.members]
+        if len(some) == down * across > 1:
+            for place, number in enumerate(some):
+                yield number, Part((down, across), divmod(place, across))
+
+
+class Part(NamedTuple):
+    """A part of a transposed convolution: rows and columns at multiples of a stride, from a first one on."""
+
+    stride: tuple[int, int]
+    first: tuple[int, int]
 
 
 class Charged:
@@ -126,24 +153,24 @@ class Charged:
 
     @property
     def again(self) -> int:
-        """Cycles in which slices of the weights wait for what the first of them has read already."""
+        """Cycles that slices of the weights take more than all at once, as each of them reads the map."""
         loops = self.model.section.loops
         if not self.weights or len(loops) != 1:
             return 0
         (loop,) = loops
         full = list(self.nest.extents)
         full[loop.axis] = loop.step
-        slices = (loop.count - 1) * self._waits(tuple(full)) + self._waits(self._last)
-        return max(0, slices - self._waits(self.nest.extents))
+        slices = (loop.count - 1) * self._alone(tuple(full)) + self._alone(self._last)
+        return max(0, slices - self._alone(self.nest.extents))
 
-    def _waits(self, extents: tuple[int, ...]) -> int:
-        """Cycles in which a tile that has the memories to itself waits for them."""
+    def _alone(self, extents: tuple[int, ...]) -> int:
+        """Cycles of a tile that has the memories to itself."""
         model, work = self.model, self._work(self.sites, extents)
         sizes: dict[Home, list[tuple[int, int]]] = {}
         for number, size in enumerate(work.traffic[: model.accesses]):
             if size:
                 sizes.setdefault(model.place(number), []).append((model.taken(number, size), number))
-        return model.rates.alone(work, sizes, model.streams)[0] - work.cycles
+        return model.rates.alone(work, sizes, model.streams)[0]
 
     def cycles(self, taken: int, hidden: int) -> int:
         """The charge on what took so long, if so much of a copy is hidden."""
@@ -178,6 +205,16 @@ class Charged:
                     maps = Maps(Map(core.memory), Map(memory), 0)
                     later += sign * block_transfer(core.hardware, layer, choice, maps)[1]
         return own, later
+
+    def between(self, part: Part) -> int:
+        """Cycles that a part of a transposed convolution would take for all positions, beyond its own."""
+        roles = roles_of(self.nest)
+        if roles is None or len(roles.positions) != len(part.stride):
+            return 0
+        extents = list(self.nest.extents)
+        for one, stride, first in zip(roles.positions, *part, strict=True):
+            extents[one.axis] = extents[one.axis] * stride - first
+        return primary(self._work(self.sites, tuple(extents))) - primary(self._work(self.sites))
 
     @property
     def repeated(self) -> Iterator[int]:

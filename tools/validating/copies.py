@@ -29,8 +29,10 @@ from validating.schedules import Operation
 
 SIZE = re.compile(r"^ *\d+ - +\d+: +\S+ - +\S+: +(\d+): +\d+: (\w+) +: ([^;]+)")
 
-PASSED_ON = "MemoryCopy", "Quantize", "LUT"
-"""Operations that are poolings of single elements: copies, new scales, tables on their own."""
+PASSED_ON = "MemoryCopy", "Quantize", "LUT", "Relu", "Relu6", "ReluN1To1", "Relu0To1"
+"""Operations that are poolings of single elements: copies, new scales, tables and bounds on their own."""
+APART = "SquaredDifference"
+"""Operators with copies that `lowered` counts."""
 BROADCAST = "_broadcasted"
 """How Vela calls what it repeats."""
 
@@ -49,6 +51,8 @@ def copies(
     for one in found:
         if one.own.endswith(BROADCAST):
             made[one.names] += repeated(core, one, machine.memory.constants == "offchip")
+        elif one.source == APART:
+            continue
         elif one.kind in PASSED_ON or (one.kind == "Transpose" and not turns.isdisjoint(one.names)):
             made[one.names] += copied(core, one, stored, not pads.isdisjoint(one.names))
     if not made:
@@ -96,8 +100,22 @@ def copied(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str
     shape, bits = Shape(high, wide, deep * pairs), min(bits, 16)
     layer = Layer("pool", shape, shape, bits=bits, output_bits=bits)
     source = core.far if constant and core.home is core.far else core.memory
-    memory = core.memory if operation.area == "Sram" else core.home
-    maps = Maps(Map(source, constant), Map(memory, plain), core.memory.read_latency)
+    return passed_on(core, operation, layer, Map(source, constant), plain)
+
+
+def passed_on(
+    core: Core, operation: Operation, layer: Layer, source: Map, plain: bool, chained: float = 0.0
+) -> int:
+    """Cycles of an operation that is a pooling of single elements, of a map that is there.
+
+    `chained` are cycles an element of what it does along with it.
+    """
+    memory, shape, bits = (
+        core.memory if operation.area == "Sram" else core.home,
+        layer.output,
+        layer.output_bits,
+    )
+    maps = Maps(source, Map(memory, plain), core.memory.read_latency)
     choice = chosen(core.hardware, layer)
     if operation.block:
         block = Shape(*operation.block[-3:])
@@ -105,7 +123,7 @@ def copied(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str
     written = maps.result.moved(
         shape.elements * bits // 8, written_run(core.hardware, layer, choice, maps.result.plain)
     )
-    return max(layer_cycles(core.hardware, layer, choice, maps).total, memory.cycles(written, 0))
+    return max(layer_cycles(core.hardware, layer, choice, maps, chained).total, memory.cycles(written, 0))
 
 
 def sizes(log: str) -> dict[str, tuple[int, str]]:

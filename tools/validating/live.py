@@ -19,7 +19,8 @@ PARTS_TEXT = """The last columns say what a difference is made of. The first is 
 says of Vela's schedule, the others are shares of Vela's cycles that add up to the difference. *Plan*: our
 planner has chosen another schedule than Vela, and by our model, which times both, it takes so much less
 (−) or more. *Copies*: of maps that Vela copies, where our programs mostly write or read them in place, or
-have the new scale or the table of the copy in the work on what makes the map.
+have the new scale or the table of the copy in the work on what makes the map; and operators that it takes
+apart in other ways.
 *Charges*: what Vela counts beyond the hardware. *Machine*: what is left, where our model of the machine
 differs from Vela's; the next table is about it, and about copies and charges."""
 SCHEDULED_TEXT = """The same with Vela's schedule, as it prints it, in place of our planner's
@@ -27,12 +28,14 @@ SCHEDULED_TEXT = """The same with Vela's schedule, as it prints it, in place of 
 weights. It tells the model of the machine from the planner. Two things are added that our programs do not
 have; how much stands beside each figure. Copies: where Vela copies a map, to concatenate, pad or repeat
 it, or gives it another scale or looks it up in a pass of its own, our programs mostly write or read it in
-place; our model times them (`tools/validating/copies.py`).
+place; our model times them (`tools/validating/copies.py`), and what Vela takes apart into other operators than
+our programs do, such as squared differences in 32 bits (`tools/validating/lowered.py`).
 Charges (`tools/validating/charges.py`), which are Vela's estimate and no fact of the hardware, worked out
 from our model and not from Vela's figures. In dedicated modes it counts an operator whose weights have a
 buffer, and the waits for weights and tables, as if maps were in the DRAM where they live by default, and
 the last block of a result that only goes on in a chain (U85) as if it were written there; and a map that
-each slice of the weights reads anew, once, which is less than the hardware takes. On the U55 and
+each slice of the weights reads anew, once, which is less than the hardware takes. Each part of a transposed
+convolution (U85) is counted as if it made all positions and not its own alone. On the U55 and
 U65 it counts constants that are repeated and stay in flash or DRAM as if they were read anew for each
 result. Asked, as a median: 5 %."""
 HELD_OUT_TEXT = """The same for networks that nothing was changed for (`tools/held_out_networks.tar.xz`):

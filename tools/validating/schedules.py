@@ -24,6 +24,7 @@ from validating.facts import Configuration, Facts, Network, network
 OPERATION = re.compile(r"^\t(\d+): Operation (\S+)\s+- OFM ([\d, ]+) \(in (\w+)\)")
 BLOCK = re.compile(r"^\t\tOperator Config = OFM Block=\[([\d, ]*)\]")
 READ = re.compile(r"^\t\tIFM Stripe +=\s*\[([\d, ]*)\]")
+KERNEL = re.compile(r"^\t\tKernel: size=(\d+),(\d+) ")
 STRIPE = re.compile(r"^\t\tOFM Stripe +=\s*\[([\d, ]*)\]")
 CASCADE = re.compile(r"^\t\tAssigned Cascade = (\d+)")
 BUFFER = re.compile(r"^\t\tWeight buffer = (\d+) bytes \((\w+)\)")
@@ -49,6 +50,8 @@ class Operation:
     """What it works on at a time."""
     read: tuple[int, ...] = ()
     """What it reads at a time."""
+    kernel: tuple[int, ...] = (1, 1)
+    """Rows and columns."""
     stripe: tuple[int, ...] = ()
     cascade: int = 0
     """Its number; 0 stands for none."""
@@ -62,6 +65,8 @@ class Operation:
     """The tensors that it and these make."""
     own: str = ""
     """What Vela calls its result, if that is none of the network's."""
+    source: str = ""
+    """The kind of operator of the network that it is a part of."""
 
     @property
     def stripes(self) -> int:
@@ -88,6 +93,8 @@ def _with(operation: Operation, line: str) -> Operation:
         return replace(operation, block=_numbers(match[1]))
     if match := READ.match(line):
         return replace(operation, read=_numbers(match[1]))
+    if match := KERNEL.match(line):
+        return replace(operation, kernel=(int(match[2]), int(match[1])))
     if match := STRIPE.match(line):
         return replace(operation, stripe=_numbers(match[1]))
     if match := CASCADE.match(line):
@@ -138,7 +145,8 @@ def named(
         names = tuple(row["Name"].split(";")[0] for row in own)
         area = next((places[name] for name in reversed(names) if places and name in places), operation.area)
         last = own[0]["Name"].split(";")[-1] if own else ""
-        result.append(replace(operation, names=names, area=area, own=last))
+        source = own[0].get("Original Operator", "") if own else ""
+        result.append(replace(operation, names=names, area=area, own=last, source=source))
     return result
 
 

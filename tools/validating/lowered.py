@@ -1,0 +1,97 @@
+"""Operators that Vela takes apart into other ones than our programs do, on an Ethos-U.
+
+It squares differences in 32 bits, with a copy of each map and a product for its scale; sums over channels are
+depthwise convolutions over columns, and maxima pools, for which softmax turns a map where it has enough rows.
+Ours scale maps where they subtract them, sum channels, and take a maximum in the cheaper way. Both are timed
+by our model of the machine, so that a difference is none of the machine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from sim.cost.ethos.blocks import turned_maximum
+from sim.cost.ethos.choosing import chosen
+from sim.cost.ethos.cycles import Map, Maps, layer_cycles
+from sim.cost.ethos.parts import Layer, Part85, Shape
+from sim.cost.ethos.passes import Core, chained_rate, chains
+from sim.cost.ethos.stages import Source, Stage, StageKind
+from sim.cost.geometry import squarest
+from validating.copies import BROADCAST, passed_on
+from validating.schedules import Operation
+
+KINDS: Mapping[str, StageKind] = {"Mul": "multiply", "Sub": "add", "Add": "add"}
+WIDENED = "_32bit"
+"""How Vela calls a map of 32 bits that it copies one to."""
+AXES = frozenset({0, 1})
+
+
+def lowered(found: Sequence[Operation], core: Core, places: Mapping[str, str]) -> int:
+    """Cycles of what Vela does instead, less what our programs take for it."""
+    total = 0
+    for source, some in groupby(found, lambda one: one.source):
+        match source:
+            case "SquaredDifference":
+                total += squared(list(some), core, places)
+            case "Mean" | "Softmax":
+                total += sum(over_channels(one, core) for one in some)
+    return total
+
+
+def squared(some: Sequence[Operation], core: Core, places: Mapping[str, str]) -> int:
+    """A squared difference in 32 bits, less a difference and a product."""
+    total = 0
+    for one in some:
+        if one.kind == "MemoryCopy":
+            total += widened(one, core, places)
+        elif one.kind in KINDS and not one.own.endswith(BROADCAST):
+            total += passes(core, [stage(KINDS[one.kind], "i32", "i32")] * (1 + one.behind), one)
+    ours = [stage("add", "i8", "i32"), stage("multiply", "i32", "i8")]
+    return total - passes(core, ours, some[-1])
+
+
+def widened(one: Operation, core: Core, places: Mapping[str, str]) -> int:
+    """A copy of a map as 32 bits, and what is done along with it."""
+    *_, high, wide, deep = (1, 1, *one.shape)
+    shape = Shape(high, wide, deep)
+    layer = Layer("pool", shape, shape, bits=8, output_bits=32)
+    near = places.get(one.names[0].removesuffix(WIDENED)) == "Sram"
+    source = Map(core.memory if near else core.home, plain=True)
+    chained = chained_rate(core.hardware, [stage("multiply", "i32", "i32")] * one.behind)
+    return passed_on(core, one, layer, source, plain=True, chained=chained)
+
+
+def over_channels(one: Operation, core: Core) -> int:
+    """A sum or a maximum over what were channels, which Vela has as columns, less ours."""
+    *_, high, wide, deep = (1, 1, 1, *one.read)
+    if deep != 1 or one.kernel[-2:] != (1, wide) or one.kind not in ("DepthwiseConv2D", "MaxPool"):
+        return 0
+    maps = Maps(Map(core.memory), Map(core.memory), core.constants[1])
+    kernel = (1, wide)
+    if one.kind == "DepthwiseConv2D":
+        layer = Layer("depthwise", Shape(high, 1, 1), Shape(high, wide, 1), kernel, output_bits=32)
+        near = squarest(high)
+        ours = cycles(core, Layer("sum", Shape(*near, 1), Shape(*near, wide), output_bits=32), maps)
+    else:
+        layer = Layer("pool", Shape(high, 1, 1), Shape(high, wide, 1), kernel, maximum=True)
+        ours = cycles(core, layer, maps)
+        if isinstance(core.hardware, Part85):
+            ours = min(ours, turned_maximum(core.hardware, layer, maps, 0).total)
+    return cycles(core, layer, maps) - ours
+
+
+def cycles(core: Core, layer: Layer, maps: Maps) -> int:
+    """Those of a layer."""
+    return layer_cycles(core.hardware, layer, chosen(core.hardware, layer), maps).total
+
+
+def stage(kind: StageKind, read: str, made: str) -> Stage:
+    """A stage with two maps, or a map and a number."""
+    return Stage(kind, (Source(None, None, AXES, read),) * 2, AXES, made)
+
+
+def passes(core: Core, stages: Sequence[Stage], one: Operation) -> int:
+    """Cycles of stages over what an operation makes."""
+    *_, high, wide, deep = (1, 1, *one.shape)
+    return sum(found.cycles for found in chains(core, stages, (high * wide, deep)))
