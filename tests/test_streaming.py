@@ -230,6 +230,38 @@ def test_bound_calls_take_turns_between_two_arrays_and_leave_those_alone_that_so
         np.testing.assert_array_equal(kept, before)
 
 
+def test_nothing_is_lost_when_variables_are_read_between_bound_calls_and_during_them() -> None:
+    builder = GraphBuilder()
+    builder.variable("calls", FP32, (3,), (0, 0, 0))
+    builder.variable("steps", FP32, (1,), (1,))
+    step = builder.read("steps", FP32, (1,))
+    calls = builder.add(ADD(), [builder.read("calls", FP32, (3,)), step])
+    builder.write("calls", calls)
+    builder.output(calls)
+    made = tj.compile(builder.build(), generic="never")
+    bound, done = made.bind(), False
+    seen: list[int] = []
+
+    def watch() -> None:
+        while not done:
+            seen.append(int(made.own_context["calls"][0]))
+
+    watcher = Thread(target=watch)
+    bound()
+    watcher.start()
+    for _ in range(20000):
+        bound()
+    done = True
+    watcher.join()
+    assert made.own_context["calls"].tolist() == [20001] * 3
+    assert seen == sorted(seen)
+    made.own_context.variables["steps"].data = np.full(1, 5, np.float32)
+    for _ in range(3):
+        bound()
+    assert made.own_context["calls"].tolist() == [20016] * 3
+    assert bound.outputs[0].tolist() == [20016] * 3
+
+
 def held(made: tj.Executable, name: str) -> Array:
     """What a variable holds, not copied."""
     data = made.own_context.variables[name].data

@@ -98,7 +98,7 @@ class Runner:
         workspace = self._bound(arrays, results)
         if self._waits:
             return self._latest(workspace, arrays, results)
-        return workspace.run if self._in_place else lambda: self._work(workspace, arrays, results)
+        return workspace.kept if self._in_place else lambda: self._work(workspace, arrays, results)
 
     def _bound(self, arrays: Sequence[Array], results: Sequence[Array]) -> Workspace:
         """A workspace that keeps these arrays and has been told of them."""

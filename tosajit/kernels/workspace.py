@@ -6,8 +6,10 @@ import ctypes
 import sys
 from array import array
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -51,20 +53,42 @@ class Workspace:
         self._items = items_offset()
         self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
         self.report = np.zeros(64, np.int64)
-        self.lasting = np.zeros(image.lasting_bytes // 8, np.int64)
-        self.places = array("q", [0, *slots])
         self._program, self._slots = program, slots  # constants are used where they are
         self.driver = driver(image.driver)
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make what runs on other arrays cannot share."""
+        image, threads = self._program.image, self._program.threads
+        self.lasting = np.zeros(image.lasting_bytes // 8, np.int64)
+        self.places = array("q", [0, *self._slots])
         self.calls = [self._arguments(n, memory) for n, memory in enumerate(self.memory, int(threads > 1))]
         self.step = self._step()
 
+    def twin(self) -> Workspace:
+        """The same memory for runs on other arrays, which are not to be at the same time."""
+        made = copy(self)
+        made.table = self.table.copy()
+        made._begin()
+        return made
+
     def run(self) -> None:
-        """Run the whole program; as a method, it keeps this memory alive, and the arrays that are bound."""
+        """Run the whole program."""
         self.step()
+
+    @property
+    def kept(self) -> Callable[[], None]:
+        """What runs it, and keeps this memory alive, and the arrays that are bound."""
+        if not isinstance(self.step, partial):
+            return self.run
+        same: Any = partial(self.step)
+        same.workspace = self
+        return same  # type: ignore[no-any-return]
 
     def bind(self, arrays: tuple[Array, ...]) -> None:
         """Note and keep the arrays of all calls."""
         self.bound = arrays
+        self.lasting.fill(0)
         self.place(arrays)
         self.calls[0][BOUND] = 1
 

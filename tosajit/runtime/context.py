@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import field
 from sys import getrefcount
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,13 +17,41 @@ from tosajit.dtypes import DType
 from tosajit.errors import InputError, RequireError
 
 
+class Keeper(Protocol):
+    """What knows better than some variables which arrays they hold."""
+
+    def settle(self) -> None:
+        """Give these variables their arrays, and keep them no longer."""
+
+
 class Variable:
     """A variable tensor; `data` is None until it is written."""
 
-    __slots__ = ("array", "dtype", "name", "shape")
+    __slots__ = ("_array", "dtype", "keeper", "name", "shape")
 
     def __init__(self, name: str, dtype: DType, shape: tuple[int, ...], array: Array | None = None) -> None:
-        self.name, self.dtype, self.shape, self.array = name, dtype, shape, array
+        self.name, self.dtype, self.shape = name, dtype, shape
+        self._array, self.keeper = array, None
+
+    _array: Array | None
+    keeper: Keeper | None
+
+    @property
+    def array(self) -> Array | None:
+        """The array that it holds."""
+        if self.keeper is not None:
+            self.keeper.settle()
+        return self._array
+
+    @array.setter
+    def array(self, given: Array) -> None:
+        if self.keeper is not None:
+            self.keeper.settle()
+        self._array = given
+
+    def take(self, array: Array) -> None:
+        """Hold what its keeper gives it."""
+        self._array = array
 
     @property
     def data(self) -> Array | None:
