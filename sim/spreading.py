@@ -4,13 +4,15 @@ By rows every core loads all weights, and takes a few rows from its neighbours; 
 own weights, and takes what all others have made. So early layers like the one, late ones the other: `best`
 follows the network in both ways, shares every group in the way in which it took less, or changes the way but
 once, since cores take more from each other where it changes; and takes what ends first: one of these, or
-everything on one core. With several channels, what is near the best is planned for one, too.
+everything on one core. What is near the best is planned for lesser machines, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate, permutations
+from dataclasses import replace
+from itertools import accumulate, count, islice, permutations, product, takewhile
+from operator import ne
 from typing import NamedTuple
 
 from sim.events.cores import follow
@@ -60,6 +62,23 @@ def members_of(nest: Nest) -> tuple[str, ...]:
 
 
 WAYS: tuple[Way, ...] = ("rows", "channels")
+APART, RATES = 4, 3
+"""Lesser bandwidths that plans are made for are powers of this, and so many."""
+LESSER = 64
+"""Lesser machines that are looked at, for so many groups in all."""
+
+
+class Lesser(NamedTuple):
+    """What a plan uses of a machine."""
+
+    channels: int | None = None
+    """Of the DMA, which it does not use more of; None: all."""
+    level2: bool = True
+    rate: float | None = None
+    """Bytes a second that it is made for; None: a core's share."""
+
+
+WHOLE = Lesser()
 
 
 class _Found(NamedTuple):
@@ -67,7 +86,21 @@ class _Found(NamedTuple):
 
     cycles: int
     ways: tuple[Way, ...]
+    lesser: Lesser
     program: SpreadProgram
+
+
+def lesser_than(machine: Machine) -> list[Lesser]:
+    """Machines that are less than this one, which runs their plans; first those that are less in one way."""
+    rate, channels = machine.offchip.bandwidth_bytes_per_second or 0.0, machine.dma.channels
+    powers = list(takewhile(lambda power: power * machine.cores < rate, (float(APART**n) for n in count())))
+    every = product(
+        [None, 1] if channels > 1 else [None],
+        [True, False] if machine.level2 is not None else [True],
+        [None, *powers[-RATES:]],
+    )
+    found = [Lesser(channels, level2, rate) for channels, level2, rate in every]
+    return sorted(found, key=lambda one: sum(map(ne, one, WHOLE)))[1:]
 
 
 class _Spreader:
@@ -79,19 +112,28 @@ class _Spreader:
         self.nests, self.operands, self.machine, self.target = nests, operands, machine, target
         self.found: list[_Found] = []
 
-    def planned(self, ways: Sequence[Way], channels: int | None = None) -> SpreadProgram | Infeasible:
+    @property
+    def least(self) -> _Found:
+        """The fastest so far."""
+        return min(self.found, key=lambda one: one.cycles)
+
+    def planned(self, ways: Sequence[Way], lesser: Lesser = WHOLE) -> SpreadProgram | Infeasible:
         """The program in which groups are shared in these ways, each core with its share of the bandwidth.
 
-        Tiles and buffers may be those that suit fewer `channels`.
+        Tiles and buffers may be those that suit a `lesser` machine.
         """
-        machine, core = self.machine, self.machine.core
+        machine, core, target = self.machine, self.machine.core, self.target
         rate = core.offchip.bandwidth_bytes_per_second
         alone = all(way == ways[0] and isinstance(way, int) for way in ways)
-        if rate is not None and not alone:
-            core = core.replace({"offchip.bandwidth_bytes_per_second": rate / machine.cores})
-        if channels is not None:
-            core = core.replace({"dma.channels": channels})
-        return plan_cores(self.nests, self.operands, self.target, machine.cores, ways, estimator(core))
+        if rate is not None:
+            rate = lesser.rate or rate / (1 if alone else machine.cores)
+            core = core.replace({"offchip.bandwidth_bytes_per_second": rate})
+        if lesser.channels is not None:
+            core = core.replace({"dma.channels": lesser.channels})
+        if not lesser.level2:
+            core, target = core.replace({"level2": None}), replace(target, level2_bytes=0)
+        made = plan_cores(self.nests, self.operands, target, machine.cores, ways, estimator(core))
+        return made if isinstance(made, Infeasible) else replace(made, channels=lesser.channels)
 
     def best(self) -> SpreadProgram | Infeasible:
         """The fastest of some."""
@@ -104,26 +146,26 @@ class _Spreader:
         for ways in dict.fromkeys((_each(times), changing_once(times))):
             self._followed(ways)
         self._followed((0,) * len(self.nests))
-        if self.machine.dma.channels > 1:
-            self._follow_with_one_channel()
-        return min(self.found, key=lambda one: one.cycles).program
+        self._follow_lesser()
+        return self.least.program
 
-    def _follow_with_one_channel(self) -> None:
-        """Follow what is near the best once more, planned as if channels were scarce.
+    def _follow_lesser(self) -> None:
+        """Follow what is near the best once more, planned as if the machine were a lesser one.
 
-        An estimate sees no other cores: what keeps two channels busy may make all wait for the memory.
+        An estimate sees no other cores: what keeps a core busy may make the others wait for the memory.
         """
-        least = min(one.cycles for one in self.found)
-        for ways in dict.fromkeys(one.ways for one in self.found if one.cycles <= DOUBT * least):
-            self._followed(ways, channels=1)
+        near = {one.cycles: one.ways for one in self.found if one.cycles <= DOUBT * self.least.cycles}
+        for lesser in islice(lesser_than(self.machine), 1 + LESSER // max(len(self.nests), 1)):
+            for ways in near.values():
+                self._followed(ways, lesser)
 
-    def _followed(self, ways: tuple[Way, ...], channels: int | None = None) -> list[int] | Infeasible:
+    def _followed(self, ways: tuple[Way, ...], lesser: Lesser = WHOLE) -> list[int] | Infeasible:
         """How long each group takes in these ways, on the core where it takes longest."""
-        program = self.planned(ways, channels)
+        program = self.planned(ways, lesser)
         if isinstance(program, Infeasible):
             return program
         reports = follow(program, self.machine, {})
-        self.found.append(_Found(max(report.cycles for report in reports), ways, program))
+        self.found.append(_Found(max(report.cycles for report in reports), ways, lesser, program))
         times = [alone_times(report, self.nests) for report in reports]
         return [max(taken) for taken in zip(*times, strict=True)]
 
@@ -149,14 +191,14 @@ def _each(times: Sequence[Sequence[int]]) -> tuple[Way, ...]:
 
 def changing_once(times: Sequence[Sequence[int]]) -> tuple[Way, ...]:
     """The ways that take least if all groups up to one are shared in one way, and all after it in another."""
-    count = len(times[0])
+    groups = len(times[0])
     until = {way: [0, *accumulate(taken)] for way, taken in zip(WAYS, times, strict=True)}
     _, at, way, other = min(
         (until[way][at] + until[other][-1] - until[other][at], at, way, other)
         for way, other in permutations(WAYS, 2)
-        for at in range(count + 1)
+        for at in range(groups + 1)
     )
-    return (way,) * at + (other,) * (count - at)
+    return (way,) * at + (other,) * (groups - at)
 
 
 def _stages(times: Sequence[int], bound: int) -> list[int]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
 from holding import drawing
+from holding import machines as drawn_machines
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from validating.networks import resnet50
@@ -279,6 +281,22 @@ def test_a_second_channel_takes_no_longer_where_cores_wait_for_one_memory() -> N
     _, graph = drawing.layer(81036)
     one = tj.machine("simba-4").replace({"scratchpad.bytes": 4096, "dma.channels": 1})
     assert tj.simulate(graph, one.replace({"dma.channels": 2})).cycles <= tj.simulate(graph, one).cycles
+
+
+@pytest.mark.parametrize(
+    ("drawn", "seed", "more"),
+    [
+        (drawing.layer, 313438, {"dma.channels": 2}),
+        (drawing.network, 520016, drawn_machines.more_level2(drawn_machines.machine(520016), 1.5)),
+    ],
+    ids=["channels", "level 2"],
+)
+def test_cores_that_have_more_may_leave_it_unused(
+    drawn: Callable[[int], tuple[str, tj.Graph]], seed: int, more: Mapping[str, Any]
+) -> None:
+    machine, (_, graph) = drawn_machines.machine(seed), drawn(seed)
+    better = tj.simulate(graph, machine.replace(more))
+    assert better.cycles <= tj.simulate(graph, machine).cycles * 1.005
 
 
 def test_the_command_line_takes_cores_and_how_they_share(capsys: pytest.CaptureFixture[str]) -> None:

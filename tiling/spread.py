@@ -35,6 +35,8 @@ class SpreadProgram(Program):
     """How each nest is shared."""
     undivided: frozenset[str]
     """Members of nests that one core does alone."""
+    channels: int | None = None
+    """Of each core's DMA that it uses, if that has more."""
 
     @property
     def split(self) -> str:

@@ -273,6 +273,8 @@ def _part(sections: Sequence[Ran], number: int, times: int) -> Sequence[Ran]:
 
 def _followed(program: SpreadProgram, machine: Machine, times: int) -> _Shared:
     core = machine.core
+    if program.channels is not None:
+        core = core.replace({"dma.channels": min(core.dma.channels, program.channels)})
     rates, costs = Rates.of(core), Costs.of(core.model_copy(update={"launch_overhead_cycles": 0}))
     assert machine.topology is not None
     shared = _Shared(Network(machine), machine.topology.scratchpad == "shared")

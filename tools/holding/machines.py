@@ -47,7 +47,7 @@ def _rate(machine: sim.Machine, factor: float) -> Mapping[str, Any]:
     return {"offchip.bandwidth_bytes_per_second": None if rate is None else rate * factor}
 
 
-def _level2(machine: sim.Machine, factor: float) -> Mapping[str, Any]:
+def more_level2(machine: sim.Machine, factor: float) -> Mapping[str, Any]:
     """A larger level 2 or, where there is none, one that is as fast as the off-chip memory."""
     if machine.level2 is not None:
         return {"level2.bytes": round(machine.level2.bytes * factor)}
@@ -62,5 +62,5 @@ LAWS = (
     Law("clock", lambda m, f: {"clock_hz": m.clock_hz * f}),
     Law("channels", lambda m, f: {"dma.channels": m.dma.channels + 1}),
     Law("requests", lambda m, f: {"dma.outstanding_requests": round(m.dma.outstanding_requests * f + 0.5)}),
-    Law("level 2", _level2),
+    Law("level 2", more_level2),
 )
