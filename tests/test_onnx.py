@@ -451,3 +451,16 @@ def test_normalisation_moves_into_the_convolution_before_it(groups: int, extents
     assert {"MUL", "ADD"}.isdisjoint(one.operator.opcode for one in graph.nodes)
     used = model(RawGraph([conv, norm], inputs, [RawValue("h", None), RawValue("y", None)], {"w": w, **held}))
     np.testing.assert_allclose(run(used, x)[1], wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_taps_may_be_farther_apart_than_windows_of_tosa_reach(groups: int) -> None:
+    rng, gap, extent = np.random.default_rng(3), 4096, 7500
+    x = rng.integers(-9, 9, (1, 4, extent)).astype(np.float32)
+    w = rng.integers(-9, 9, (4, 4 // groups, 3)).astype(np.float32)
+    data = single("Conv", {"x": x, "_w": w}, dilations=[gap], pads=[gap, gap], group=groups)
+    wide = np.pad(x, ((0, 0), (0, 0), (gap, gap)))
+    taps = np.stack([wide[0, :, tap * gap : tap * gap + extent] for tap in range(3)], -1)
+    apart = taps.reshape(groups, 4 // groups, extent, 3)
+    expected = np.einsum("gclk,gock->gol", apart, w.reshape(groups, 4 // groups, -1, 3))
+    np.testing.assert_array_equal(tj.compile(tj.load(data))(x), expected.reshape(1, 4, extent))

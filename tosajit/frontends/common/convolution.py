@@ -12,10 +12,11 @@ import numpy as np
 from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.frontends.common.borders import padded, spread
+from tosajit.frontends.common.borders import bordered, padded, spread
 from tosajit.frontends.common.layout import constant_of, joined, like, part, reshaped, split, transposed
 from tosajit.frontends.common.windows import Span, padding
 from tosajit.frontends.frame import Refused
+from tosajit.profiles import LEVELS
 from tosajit.tracing.tensor import Tensor
 
 _MOST_WEIGHTS = 1 << 26
@@ -67,6 +68,8 @@ class Operands:
 def convolved(given: Operands, found: Sequence[Span]) -> Tensor:
     """A convolution, channel by channel, by groups, or whole."""
     if given.rank == 1:
+        if given.stride == (1,) and given.dilation[0] * given.kernels.shape[1] > LEVELS["8K"].MAX_KERNEL:
+            return _in_columns(given, found[0])
         flat = Operands(
             _raised(given.image), _raised(given.kernels), given.bias, given.groups,
             (1, *given.stride), (1, *given.dilation), given.sums,
@@ -79,6 +82,20 @@ def convolved(given: Operands, found: Sequence[Span]) -> Tensor:
     if given.rank == 2 and depth == 1 and given.groups == channels:
         return _by_channel(given, found)
     return _grouped(given, found)
+
+
+def _in_columns(given: Operands, span: Span) -> Tensor:
+    """A convolution of lines whose taps are farther apart than TOSA allows: gaps are columns."""
+    (gap,), taps = given.dilation, given.kernels.shape[1]
+    batch, extent, channels = given.image.shape
+    rows = -(-span.count // gap)
+    behind = (rows + taps - 1) * gap - span.before - extent
+    lines = bordered(given.image, [(0, 0), (span.before, behind), (0, 0)], given.sums.border)
+    image = reshaped(lines, (batch, -1, gap, channels))
+    kernels = reshaped(given.kernels, (*given.kernels.shape[:2], 1, given.kernels.shape[2]))
+    flat = Operands(image, kernels, given.bias, given.groups, (1, 1), (1, 1), given.sums)
+    result = convolved(flat, (Span(0, 0, rows), Span(0, 0, gap)))
+    return part(reshaped(result, (batch, rows * gap, -1)), 1, 0, span.count)
 
 
 def _raised(value: Tensor) -> Tensor:
