@@ -25,6 +25,7 @@ from tosajit.frontends.onnx.integers.grids import held_of
 from tosajit.frontends.onnx.node import Node, Operand
 from tosajit.frontends.onnx.operators import DECLARATIONS, operator
 from tosajit.frontends.onnx.operators.convolution import ConvAttributes, convolution
+from tosajit.frontends.onnx.operators.dynamic import known_bytes, signed, signed_point
 from tosajit.frontends.onnx.records import Attribute
 from tosajit.frontends.onnx.schema import NEWEST, Type
 from tosajit.frontends.scaled import Held, Scaled, Sum, Weights
@@ -33,7 +34,7 @@ from tosajit.tracing.tensor import Tensor
 
 _BYTES = "int8 uint8"
 _GRIDS = f"{_BYTES} int16 uint16"
-_ORT = "com.microsoft."
+ORT = "com.microsoft."
 _PLAIN = {
     f"QLinear{op}": op for op in ("Add", "Mul", "Sigmoid", "LeakyRelu", "AveragePool", "GlobalAveragePool")
 }
@@ -97,21 +98,21 @@ def _bias(node: Node, place: int, *scales: int) -> Operand | None:
     return written(node, "DequantizeLinear", (given, product), {"axis": 0})
 
 
-@operator(f"{_ORT}QLinearAdd {_ORT}QLinearMul", types=_GRIDS)
+@operator(f"{ORT}QLinearAdd {ORT}QLinearMul", types=_GRIDS)
 def qlinear_binary(node: Node) -> Operand:
     """The sum or the product of two tensors on grids, on another grid."""
     op = _PLAIN[node.record.op]
     return quantized(node, written(node, op, (real(node, 0), real(node, 3))), 6)
 
 
-@operator(f"{_ORT}QLinearSigmoid {_ORT}QLinearLeakyRelu", types=_GRIDS)
+@operator(f"{ORT}QLinearSigmoid {ORT}QLinearLeakyRelu", types=_GRIDS)
 def qlinear_function(node: Node) -> Operand:
     """A function of a tensor on a grid, on another grid."""
     op = _PLAIN[node.record.op]
     return quantized(node, written(node, op, (real(node, 0),)), 3)
 
 
-@operator(f"{_ORT}QLinearSoftmax", types=_BYTES)
+@operator(f"{ORT}QLinearSoftmax", types=_BYTES)
 def qlinear_softmax(node: Node) -> Operand:
     """Probabilities of logits on a grid, on another grid."""
     axis = node.record.attributes.get("axis", -1)
@@ -127,7 +128,7 @@ class LastAttributes(Attributes):
     channels_last: bool = False
 
 
-@operator(f"{_ORT}QLinearAveragePool {_ORT}QLinearGlobalAveragePool", LastAttributes, types=_BYTES)
+@operator(f"{ORT}QLinearAveragePool {ORT}QLinearGlobalAveragePool", LastAttributes, types=_BYTES)
 def qlinear_pool(node: Node, options: LastAttributes) -> Operand:
     """The means of windows, or of images, on a grid, on another grid."""
     if options.channels_last:
@@ -136,7 +137,7 @@ def qlinear_pool(node: Node, options: LastAttributes) -> Operand:
     return quantized(node, written(node, op, (real(node, 0),)), 3)
 
 
-@operator(f"{_ORT}QLinearReduceMean", types=_BYTES)
+@operator(f"{ORT}QLinearReduceMean", types=_BYTES)
 def qlinear_mean(node: Node) -> Operand:
     """The means along dimensions, on another grid."""
     given = node.record.attributes.get("axes")
@@ -145,7 +146,7 @@ def qlinear_mean(node: Node) -> Operand:
     return quantized(node, written(node, "ReduceMean", (real(node, 0), axes), {"keepdims": keeps}), 3)
 
 
-@operator(f"{_ORT}QLinearConcat", typed=2, types=_BYTES)
+@operator(f"{ORT}QLinearConcat", typed=2, types=_BYTES)
 def qlinear_concat(node: Node) -> Operand:
     """Tensors on grids, one behind the other on another grid."""
     parts = [real(node, place) for place in range(2, len(node.operands), 3)]
@@ -153,7 +154,7 @@ def qlinear_concat(node: Node) -> Operand:
     return written(node, "QuantizeLinear", (found, node[0], node[1]), {})
 
 
-@operator(f"{_ORT}QGemm", types=_BYTES)
+@operator(f"{ORT}QGemm", types=_BYTES)
 def qgemm(node: Node) -> Operand:
     """The product of two matrices on grids, on another grid or as real numbers."""
     turned = bool(node.record.attributes.get("transB", 0))
@@ -162,7 +163,7 @@ def qgemm(node: Node) -> Operand:
     return found if node.optional(7) is None else quantized(node, found, 7)
 
 
-@operator(f"{_ORT}QuantizeLinear {_ORT}DequantizeLinear")
+@operator(f"{ORT}QuantizeLinear {ORT}DequantizeLinear")
 def of_runtime(node: Node) -> Operand:
     """What the operators of ONNX's own of these names do, for more types."""
     return written(node, node.record.op, node.operands)
@@ -186,6 +187,10 @@ def mat_mul_integer(node: Node) -> Operand:
     total = None if left is None or right is None else products.matrices(left, right, None)
     if total is not None:
         return node.of(_plain_total(total), Type.INT32)
+    weights, point = known_bytes(node[1], node.optional(3)), node.optional(2)
+    if weights is not None and node[0].rank > 1 and (point is None or prod(point.shape) == 1):
+        rows = signed(node[0].tensor, node[0].type)
+        return node.of(weights.times(rows, signed_point(point, node[0].type)), Type.INT32)
     one, other = _centred(node, 0, 2, -2), _centred(node, 1, 3, -1)
     rows = reshaped(one, (1, -1)) if one.ndim == 1 else one
     columns = reshaped(other, (-1, 1)) if other.ndim == 1 else other

@@ -15,7 +15,7 @@ from tosajit.dtypes import FP32, INT32
 from tosajit.frontends.common.division import divided, quotient_of
 from tosajit.frontends.common.layout import part, reshaped
 from tosajit.frontends.common.numbers import nearest_even, number, typed
-from tosajit.frontends.common.reduce import axes_of, reduced
+from tosajit.frontends.common.reduce import axes_of
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.onnx.node import Node, Operand, dtype_of
@@ -135,26 +135,3 @@ def _of_reals(node: Node, value: Tensor, options: GridAttributes) -> Operand:
     """Numbers times their scales, in the type of these."""
     found, kind = ops.mul(value, typed(_spread(node[1], node[0], options), FP32)), node[1].type
     return node.of(typed(found, dtype_of(kind)), kind)
-
-
-@operator("DynamicQuantizeLinear", types="float32")
-def dynamic_quantize(node: Node) -> tuple[Operand, Operand, Operand]:
-    """Real numbers on the grid of bytes that their least and greatest make, with its scale and zero point."""
-    value = node[0].tensor
-    axes = tuple(range(value.ndim))
-    most = reduced(lambda one, axis: ops.reduce_max(one, axis=axis), value, axes, False)
-    least = reduced(lambda one, axis: ops.reduce_min(one, axis=axis), value, axes, False)
-    zero = np.array(0, np.float32)
-    high, low = ops.maximum(most, zero), ops.minimum(least, zero)
-    reach = ops.sub(high, low)
-    reach = ops.select(ops.equal(reach, zero), np.array(1, np.float32), reach)
-    scale = divided(reach, ops.const(np.array(255, np.float32)))
-    point = ops.clamp(nearest_even(divided(-low, scale)), min_val=0.0, max_val=255.0)
-    row = (1,) * value.ndim
-    steps = nearest_even(divided(value, reshaped(scale, row)))
-    found = ops.clamp(ops.add(steps, reshaped(point, row)), min_val=0.0, max_val=255.0)
-    return (
-        node.of(ops.cast(found, dtype=INT32), Type.UINT8),
-        node.of(scale, Type.FLOAT32),
-        node.of(ops.cast(point, dtype=INT32), Type.UINT8),
-    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from tiling.records import dataclass
 from tosajit import ops
+from tosajit.arrays import Array
 from tosajit.frontends.common.functions import soft_plus
 from tosajit.frontends.common.layout import joined, part, reshaped, split, transposed
 from tosajit.frontends.common.matrices import weighted
@@ -16,6 +18,7 @@ from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.onnx.node import Node
 from tosajit.frontends.onnx.operators import operator
+from tosajit.frontends.onnx.operators.dynamic import Bytes, bytes_of, times_bytes
 from tosajit.tracing.tensor import Tensor
 
 Function = Callable[[Tensor], Tensor]
@@ -72,19 +75,66 @@ class Weights:
     bias: Tensor
     recurrent_bias: Tensor
 
+    def given(self, sequence: Tensor) -> Tensor:
+        """What all inputs give to gates."""
+        return weighted(sequence, self.inputs, self.bias)
+
+    def again(self, state: Tensor) -> Tensor:
+        """What the last result gives to them."""
+        return weighted(state, self.recurrent, self.recurrent_bias)
+
+
+@dataclass(frozen=True, slots=True)
+class ByteWeights:
+    """The same with matrices of bytes: what meets them is put on a grid, the whole sequence on one."""
+
+    inputs: Bytes
+    recurrent: Bytes
+    scales: tuple[Array, Array]
+    bias: Tensor
+    recurrent_bias: Tensor
+
+    def given(self, sequence: Tensor) -> Tensor:
+        """What all inputs give to gates."""
+        return ops.add(times_bytes(sequence, self.inputs, self.scales[0]), reshaped(self.bias, (1, 1, -1)))
+
+    def again(self, state: Tensor) -> Tensor:
+        """What the last result gives to them."""
+        found = times_bytes(state, self.recurrent, self.scales[1])
+        return ops.add(found, reshaped(self.recurrent_bias, (1, -1)))
+
 
 def _weights(node: Node, place: int) -> Weights:
     kernel, recurrent = (reshaped(part(node[one].tensor, 0, place, 1), node[one].shape[1:]) for one in (1, 2))
-    rows, bias = kernel.shape[0], node.optional(3)
-    if bias is None:
-        nothing = node.trace.constant(np.zeros(rows, kernel.dtype.storage), kernel.dtype)
-        biases = [nothing, nothing]
-    else:
-        both = reshaped(part(bias.tensor, 0, place, 1), (-1,))
-        biases = split(both, 0, 2)
+    biases = _biases(node, place, kernel.shape[0])
     return Weights(transposed(kernel, (1, 0)), transposed(recurrent, (1, 0)), *biases)
 
 
+def _byte_weights(node: Node, place: int) -> ByteWeights:
+    inputs, recurrent = _bytes(node, place, 1, 8), _bytes(node, place, 2, 10)
+    scales = node[8].raw[place], node[10].raw[place]
+    return ByteWeights(inputs, recurrent, scales, *_biases(node, place, inputs.matrix.shape[1]))
+
+
+def _bytes(node: Node, place: int, matrix: int, grid: int) -> Bytes:
+    if not all(node[one].is_constant for one in (matrix, grid, grid + 1)):
+        raise Refused("its weights are not known")
+    found = bytes_of(node[matrix].raw[place], node[grid + 1].raw[place])
+    if found is None:
+        raise Refused("the columns of its weights have zero points of their own")
+    return found
+
+
+def _biases(node: Node, place: int, rows: int) -> tuple[Tensor, Tensor]:
+    bias = node.optional(3)
+    if bias is None:
+        nothing = node.trace.constant(np.zeros(rows, node[0].dtype.storage), node[0].dtype)
+        return nothing, nothing
+    first, second = split(reshaped(part(bias.tensor, 0, place, 1), (-1,)), 0, 2)
+    return first, second
+
+
+W = TypeVar("W", bound=Weights | ByteWeights)
 Step = Callable[[Tensor, States], States]
 """From what the input gives to gates, and the states, to those behind a step; the first is given out."""
 
@@ -93,7 +143,8 @@ def _run(
     node: Node,
     options: RecurrentAttributes,
     states: int,
-    cell: Callable[[int, Weights], Step],
+    cell: Callable[[int, W], Step],
+    weights_of: Callable[[Node, int], W],
 ) -> tuple[Tensor, ...]:
     """The results of all steps, and the last states, for each direction."""
     sequence = node[0].tensor
@@ -110,8 +161,8 @@ def _run(
         lengths = None
     outputs, last = [], []
     for place, is_back in enumerate(directions):
-        weights = _weights(node, place)
-        given = weighted(sequence, weights.inputs, weights.bias)
+        weights = weights_of(node, place)
+        given = weights.given(sequence)
         step = cell(place, weights)
         state = tuple(_start(node, 5 + number_, place, batch, options) for number_ in range(states))
         found: list[Tensor] = [given] * steps
@@ -150,12 +201,11 @@ def rnn(node: Node, options: RecurrentAttributes) -> tuple[Tensor, ...]:
         (function,) = options.functions(["Tanh"], place)
 
         def step(given: Tensor, states: States) -> States:
-            again = weighted(states[0], weights.recurrent, weights.recurrent_bias)
-            return (function(ops.add(given, again)),)
+            return (function(ops.add(given, weights.again(states[0]))),)
 
         return step
 
-    return _run(node, options, 1, cell)
+    return _run(node, options, 1, cell, _weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +239,7 @@ def gru(node: Node, options: GruAttributes) -> tuple[Tensor, ...]:
 
         return step
 
-    return _run(node, options, 1, cell)
+    return _run(node, options, 1, cell, _weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +252,22 @@ class LstmAttributes(RecurrentAttributes):
 @operator("LSTM", LstmAttributes, types="float32 float16")
 def lstm(node: Node, options: LstmAttributes) -> tuple[Tensor, ...]:
     """A cell with gates for input, output and forgetting, and a state of its own, step by step."""
+    return _lstm(node, options, _weights)
+
+
+@operator("com.microsoft.DynamicQuantizeLSTM", LstmAttributes, types="float32")
+def dynamic_lstm(node: Node, options: LstmAttributes) -> tuple[Tensor, ...]:
+    """The same with weights of bytes, as ONNX Runtime's quantizer makes it."""
+    return _lstm(node, options, _byte_weights)
+
+
+def _lstm(node: Node, options: LstmAttributes, weights_of: Callable[[Node, int], W]) -> tuple[Tensor, ...]:
     size = options.hidden_size
     if options.input_forget:
         raise Refused("its input gate is what the forget gate leaves")
     peepholes = node.optional(7)
 
-    def cell(place: int, weights: Weights) -> Step:
+    def cell(place: int, weights: W) -> Step:
         gate, content, result = options.functions(["Sigmoid", "Tanh", "Tanh"], place)
         looks: Sequence[Tensor | None] = (None,) * 3
         if peepholes is not None:
@@ -220,7 +280,7 @@ def lstm(node: Node, options: LstmAttributes) -> tuple[Tensor, ...]:
 
         def step(given: Tensor, states: States) -> States:
             state, memory = states
-            sums = ops.add(given, weighted(state, weights.recurrent, weights.recurrent_bias))
+            sums = ops.add(given, weights.again(state))
             put, out, forget, new = split(sums, 1, 4)
             kept = ops.mul(gate(looked(forget, memory, 2)), memory)
             more = ops.mul(gate(looked(put, memory, 0)), content(new))
@@ -229,4 +289,4 @@ def lstm(node: Node, options: LstmAttributes) -> tuple[Tensor, ...]:
 
         return step
 
-    return _run(node, options, 2, cell)
+    return _run(node, options, 2, cell, weights_of)
