@@ -21,7 +21,16 @@ from tosajit.host import unit
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
-from tosajit.kernels.contract.slots import BIASED, BOUNDED, ENDED, JOINED, DepthwiseSlot, Slot
+from tosajit.kernels.contract.slots import (
+    BIASED,
+    BOUNDED,
+    ENDED,
+    GATED,
+    JOINED,
+    SCALED,
+    DepthwiseSlot,
+    Slot,
+)
 from tosajit.kernels.contract.source import (
     contract_source,
     depthwise_gather_source,
@@ -31,8 +40,13 @@ from tosajit.kernels.contract.source import (
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.sets.registry import named_set
 
-LOW, HIGH = np.float32(-0.5), np.float32(6)
-KINDS = [ENDED + BIASED * bias + JOINED * other + BOUNDED * ends for bias, other, ends in np.ndindex(2, 2, 2)]
+LOW, HIGH, SHIFT, SCALE = (np.float32(number) for number in (-0.5, 6, 3, 1 / 6))
+KINDS = [
+    ENDED + BIASED * bias + JOINED * other + ends
+    for bias, other in np.ndindex(2, 2)
+    for ends in (0, BOUNDED, GATED + SCALED)
+]
+KINDS += [ENDED + BIASED + GATED, ENDED + BIASED + BOUNDED + SCALED]
 kinds = pytest.mark.parametrize("kind", KINDS)
 SHAPES = {
     "direct": Geometry((1, 1, 1, 19), (1, 1, 1, 19), 17, 72, element_bytes=4),
@@ -54,9 +68,14 @@ if kind & {BIASED} != 0:
     value = np.float32(value + load_f32(bias, channel))
 if kind & {JOINED} != 0:
     value = np.float32(value + load_f32(output, index))
-if kind & {BOUNDED} != 0:
+if kind & {BOUNDED + GATED} != 0:
+    before = value
+    value = np.float32(value + np.float32({SHIFT})) if kind & {GATED} != 0 else value
     value = np.float32({LOW}) if value < np.float32({LOW}) else value
     value = np.float32({HIGH}) if value > np.float32({HIGH}) else value
+    value = np.float32(before * value) if kind & {GATED} != 0 else value
+if kind & {SCALED} != 0:
+    value = np.float32(value * np.float32({SCALE}))
 store_f32(output, index, value)
 """
 
@@ -75,14 +94,19 @@ def expected(sums: Array, kind: int, bias: Array, other: Array) -> Array:
         sums = sums + bias
     if kind & JOINED:
         sums = sums + other
-    if kind & BOUNDED:
-        sums = np.where(sums < LOW, LOW, sums)
-        sums = np.where(sums > HIGH, HIGH, sums)
-    return sums
+    if kind & (BOUNDED | GATED):
+        bounded = sums + SHIFT if kind & GATED else sums
+        bounded = np.where(bounded < LOW, LOW, bounded)
+        bounded = np.where(bounded > HIGH, HIGH, bounded)
+        sums = sums * bounded if kind & GATED else bounded
+    return sums * SCALE if kind & SCALED else sums
 
 
-def bits(bound: np.float32) -> int:
-    return int(bound.view(np.int32))
+NUMBERS = {
+    name: int(number.view(np.int32))
+    for name, number in (("LOW", LOW), ("HIGH", HIGH), ("SHIFT", SHIFT), ("SCALE", SCALE))
+}
+"""Their bits, by slot."""
 
 
 def assert_same_bits(found: Array, wanted: Array) -> None:
@@ -120,7 +144,7 @@ def test_what_follows_sums_of_a_convolution(library: str, shape: str, kind: int)
         scratch = Guarded((Blocking(g, isa).scratch_bytes + 64,), np.uint8)
         addresses = {"SOURCE": source.address, "WEIGHT": packed.address, "SCRATCH": scratch.address}
         addresses |= {"OUTPUT": out.address, "OTHER": out.address, "PARAMETERS": bias.address, "SIGN": kind}
-        args = arguments(Slot, Blocking(g, isa), **addresses, LOW=bits(LOW), HIGH=bits(HIGH))
+        args = arguments(Slot, Blocking(g, isa), **addresses, **NUMBERS)
         args[Slot.GATHER], args[Slot.TILE] = address(gather_source(isa)), address(tile_source(spec))
         run(contract_source(spec, end), args)
         assert out.intact()
@@ -147,9 +171,7 @@ def test_what_follows_sums_of_a_depthwise_convolution(library: str, shape: str, 
         scratch = Guarded((DepthwiseBlocking(g, isa).scratch_bytes + 64,), np.uint8)
         addresses = {"SOURCE": source.address, "WEIGHT": matrix.address, "SCRATCH": scratch.address}
         addresses |= {"OUTPUT": out.address, "PARAMETERS": bias.address, "SIGN": kind}
-        args = arguments(
-            DepthwiseSlot, DepthwiseBlocking(g, isa), **addresses, LOW=bits(LOW), HIGH=bits(HIGH)
-        )
+        args = arguments(DepthwiseSlot, DepthwiseBlocking(g, isa), **addresses, **NUMBERS)
         args[DepthwiseSlot.GATHER] = address(depthwise_gather_source(spec))
         run(contract_source(spec, end), args)
         assert out.intact()
@@ -165,13 +187,21 @@ STORE_PIXELS = Epilogue(
 )
 
 
+def gated(x: tj.Tensor) -> tj.Tensor:
+    """The hard swish."""
+    shift, scale = (np.full((1, 1, 1, 1), number, np.float32) for number in (3, 1 / 6))
+    return ops.mul(ops.mul(ops.clamp(ops.add(x, shift), 0.0, 6.0), x), scale)
+
+
 def block(x: tj.Tensor) -> tj.Tensor:
     """Convolutions with all that may follow."""
     rng = np.random.default_rng(3)
     first, last = (numbers(rng, (24, 1, 1, 24)) for _ in range(2))
     taps, bias = numbers(rng, (3, 3, 24, 1)), numbers(rng, (24,))
     y = ops.clamp(ops.conv2d(x, first, bias), 0.0, 6.0)
+    y = gated(ops.depthwise_conv2d(y, taps, bias, pad=(1, 1, 1, 1)))
     y = ops.clamp(ops.depthwise_conv2d(y, taps, bias, pad=(1, 1, 1, 1)), -1.0, 2.0)
+    y = gated(ops.conv2d(y, first, bias))
     return ops.clamp(ops.add(x, ops.conv2d(y, last, bias)), -3.0, 3.0)
 
 
@@ -185,4 +215,4 @@ def test_graphs_have_them_in_registers(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(unit, "ending_of", never)
     assert_same_bits(np.asarray(found), np.asarray(tj.compile(tj.trace(block, x), generic="never")(x)))
-    assert len(seen) == 3
+    assert len(seen) == 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import field
 
 import numpy as np
 
@@ -12,19 +13,21 @@ from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.host.epilogue import follows, output_steps
 from tosajit.host.match import Match
-from tosajit.kernels.contract.slots import BIASED, BOUNDED, ENDED, JOINED
+from tosajit.kernels.contract.slots import BIASED, BOUNDED, ENDED, GATED, JOINED, SCALED
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A sum, perhaps with a bias, plus another operand, within bounds: what is there, and its reads."""
+    """A sum, perhaps with a bias, plus another operand, within bounds or times a gate, times a factor.
+
+    It says what is there, and its reads.
+    """
 
     kind: int
     bias: int | None = None
     other: int | None = None
-    low: int = 0
-    """The bits of the bounds."""
-    high: int = 0
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    """The bits of bounds and the like, by slot."""
 
 
 def ending_of(nest: Nest, match: Match, constants: Mapping[str, Array]) -> Ending | None:
@@ -44,13 +47,15 @@ class _Reader:
 
     def ending(self, value: Expr) -> Ending | None:
         """What an expression of the sum is."""
-        kind, low, high = ENDED, 0, 0
-        if value.scalar.base == "clip":
-            value, *ends = value.operands
-            bounds = [self._bits(end) for end in ends]
-            if None in bounds:
-                return None
-            kind, (low, high) = kind | BOUNDED, bounds  # type: ignore[assignment]
+        kind, numbers = ENDED, dict[str, int]()
+        if scaled := self._by_number(value, "mul"):
+            kind, (value, numbers["SCALE"]) = kind | SCALED, scaled
+        if gate := self._gate(value):
+            kind, (value, given) = kind | GATED, gate
+            numbers |= given
+        elif bounds := self._bounds(value):
+            kind, (value, given) = kind | BOUNDED, bounds
+            numbers |= given
         bias, other = self._bias(value), None
         if (
             bias is None
@@ -61,7 +66,32 @@ class _Reader:
             bias = self._bias(value)
         if bias is None and value.op != "acc":
             return None
-        return Ending(kind if bias is None else kind | BIASED, bias, other, low, high)
+        return Ending(kind if bias is None else kind | BIASED, bias, other, numbers)
+
+    def _bounds(self, value: Expr) -> tuple[Expr, dict[str, int]] | None:
+        """What is within bounds, and these, if they are numbers."""
+        if value.scalar.base != "clip":
+            return None
+        value, *ends = value.operands
+        low, high = map(self._bits, ends)
+        return None if low is None or high is None else (value, {"LOW": low, "HIGH": high})
+
+    def _gate(self, value: Expr) -> tuple[Expr, dict[str, int]] | None:
+        """What is multiplied by itself plus a number, within bounds."""
+        for one, other in _sides(value, "mul"):
+            found = self._bounds(other)
+            shifted = self._by_number(found[0], "add") if found else None
+            if found and shifted and shifted[0] == one:
+                return one, {**found[1], "SHIFT": shifted[1]}
+        return None
+
+    def _by_number(self, value: Expr, base: str) -> tuple[Expr, int] | None:
+        """What a number is added to or multiplied by, and its bits."""
+        for one, other in _sides(value, base):
+            bits = self._bits(other)
+            if bits is not None:
+                return one, bits
+        return None
 
     def _bias(self, value: Expr) -> int | None:
         """The read that is added to the sum alone, by columns."""
@@ -70,9 +100,7 @@ class _Reader:
 
     def _added(self, value: Expr, steps: tuple[int, ...]) -> tuple[Expr, int] | None:
         """The sum and the read, of float32 that moves by these steps, that an expression adds up."""
-        if value.scalar.base != "add":
-            return None
-        for one, other in (value.operands, value.operands[::-1]):
+        for one, other in _sides(value, "add"):
             if other.op == "read" and other.type == "f32" and self._follows(other.number, steps):
                 return one, other.number
         return None
@@ -93,3 +121,11 @@ class _Reader:
         if array is None or array.size != 1 or array.dtype != np.float32:
             return None
         return int(array.ravel().view(np.int32)[0])
+
+
+def _sides(value: Expr, base: str) -> tuple[tuple[Expr, Expr], ...]:
+    """Both operands of an addition or the like, in both orders; nothing if it is something else."""
+    if value.scalar.base != base:
+        return ()
+    first, second = value.operands
+    return (first, second), (second, first)

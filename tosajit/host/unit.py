@@ -214,11 +214,9 @@ def array_unit(
         numbers[slots["HIGH"]] = scaled.high
     ending = finish.ending
     if ending is not None:
-        numbers[slots["SIGN"]], numbers[slots["LOW"]], numbers[slots["HIGH"]] = (
-            ending.kind,
-            ending.low,
-            ending.high,
-        )
+        numbers[slots["SIGN"]] = ending.kind
+        for name, number in ending.numbers.items():
+            numbers[slots[name]] = number
     first = len(group.reads) + len(group.writes)
     bases: dict[int, int] = {slots["SOURCE"]: request.match.left.read, slots["OUTPUT"]: len(group.reads)}
     own = [slots[name] for name in ("WEIGHT", "INITIAL", "PARAMETERS")]

@@ -328,6 +328,8 @@ def start_ending(args: int, tiling: int, last: bool, column: int, columns: int) 
     store_i64(tiling, TileJob.FUSED, load_i64(args, Slot.SIGN) if inside else 0)
     store_i64(tiling, TileJob.PARAMETERS, load_i64(args, Slot.PARAMETERS) + column * 4)
     store_i64(tiling, TileJob.OTHER, load_i64(args, Slot.OTHER) + column * 4)
+    store_i64(tiling, TileJob.SHIFT, load_i64(args, Slot.SHIFT))
+    store_i64(tiling, TileJob.SCALE, load_i64(args, Slot.SCALE))
     store_i64(tiling, TileJob.OUT, load_i64(args, Slot.OUTPUT) + column * 4)
     return inside
 

@@ -334,7 +334,7 @@ def kernel_floats(args: int) -> None:
     O_h, O_w = load_i64(args, DepthwiseSlot.O_H), load_i64(args, DepthwiseSlot.O_W)
     I_w, stride_x = load_i64(args, DepthwiseSlot.I_W), load_i64(args, DepthwiseSlot.STRIDE_X)
     reach, lines_kernel = load_i64(args, DepthwiseSlot.REACH), load_i64(args, DepthwiseSlot.GATHER)
-    job, tile, places = local(64), local(144), kept + kept_lines * 8
+    job, tile, places = local(64), local(160), kept + kept_lines * 8
     start_rows(args, job, tile)
     setup(args)
     list_places(args, places)
@@ -410,6 +410,8 @@ def start_ending(args: int, tile: int, column: int, columns: int) -> Any:
     store_i64(tile, DepthwiseTile.SIGN, load_i64(args, DepthwiseSlot.SIGN) if ended else 0)
     store_i64(tile, DepthwiseTile.COLUMNS, columns)
     store_i64(tile, DepthwiseTile.PARAMETERS, load_i64(args, DepthwiseSlot.PARAMETERS) + column * 4)
+    store_i64(tile, DepthwiseTile.SHIFT, load_i64(args, DepthwiseSlot.SHIFT))
+    store_i64(tile, DepthwiseTile.SCALE, load_i64(args, DepthwiseSlot.SCALE))
     return ended
 
 

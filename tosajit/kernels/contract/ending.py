@@ -1,4 +1,4 @@
-"""What follows sums of float32 while they are in registers: a bias, another operand, bounds."""
+"""What follows sums of float32 in registers: a bias, another operand, bounds or a gate, a factor."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from functools import partial
 
 from tosajit.kernels.contract.record import Record
-from tosajit.kernels.contract.slots import BIASED, BOUNDED, JOINED, DepthwiseTile, TileJob
+from tosajit.kernels.contract.slots import (
+    BIASED,
+    BOUNDED,
+    GATED,
+    JOINED,
+    SCALED,
+    DepthwiseTile,
+    TileJob,
+)
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
@@ -23,6 +31,8 @@ class Ending:
     bias: Value
     low: Value
     high: Value
+    shift: Value
+    scale: Value
     columns: Value
     """From the addresses on; whole registers where the set stores no masks."""
 
@@ -30,15 +40,15 @@ class Ending:
     def of_tile(cls, v: Vectors, job: Record) -> Ending:
         """What a register tile is told."""
         slot = TileJob
-        bounds = job[slot.LOW], job[slot.HIGH]
-        return cls(v, job[slot.FUSED], job[slot.PARAMETERS], *bounds, job[slot.COLUMNS])
+        numbers = job[slot.LOW], job[slot.HIGH], job[slot.SHIFT], job[slot.SCALE]
+        return cls(v, job[slot.FUSED], job[slot.PARAMETERS], *numbers, job[slot.COLUMNS])
 
     @classmethod
     def of_pixels(cls, v: Vectors, job: Record) -> Ending:
         """What a row of pixels of a depthwise convolution is told."""
         slot = DepthwiseTile
-        bounds = job[slot.LOW], job[slot.HIGH]
-        return cls(v, job[slot.SIGN], job[slot.PARAMETERS], *bounds, job[slot.COLUMNS])
+        numbers = job[slot.LOW], job[slot.HIGH], job[slot.SHIFT], job[slot.SCALE]
+        return cls(v, job[slot.SIGN], job[slot.PARAMETERS], *numbers, job[slot.COLUMNS])
 
     def store(
         self, totals: Sequence[Register], rows: Sequence[Value], first: Value, others: Sequence[Value] = ()
@@ -53,6 +63,8 @@ class Ending:
         if others:
             totals = v.loop(self._has(JOINED), totals, partial(self._with, masks, added))
         totals = v.loop(self._has(BOUNDED), totals, self._bounded)
+        totals = v.loop(self._has(GATED), totals, self._gated)
+        totals = v.loop(self._has(SCALED), totals, self._scaled)
 
         def whole() -> None:
             for total, where in zip(totals, parts, strict=True):
@@ -88,7 +100,18 @@ class Ending:
         return self.v.view(self.v.load_part(where, masks[place % len(masks)], "i32"), "f32")
 
     def _bounded(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
-        v = self.v
-        low, high = (v.view(v.splat(bound, "i32"), "f32") for bound in (self.low, self.high))
+        v, low, high = self.v, self._number(self.low), self._number(self.high)
         above = [v.choose(total < low, low, total) for total in now]
         return [v.choose(total > high, high, total) for total in above]
+
+    def _gated(self, index: Value, now: Sequence[Register]) -> Sequence[Register]:
+        shift = self._number(self.shift)
+        return [total * self._bounded(index, [total + shift])[0] for total in now]
+
+    def _scaled(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
+        scale = self._number(self.scale)
+        return [total * scale for total in now]
+
+    def _number(self, bits: Value) -> Register:
+        """A number of float32 in all lanes."""
+        return self.v.view(self.v.splat(bits, "i32"), "f32")

@@ -99,6 +99,9 @@ class Slot(Numbered):
     LOW = auto()
     """The int8 result of `rescale` is clipped to LOW and HIGH; float32: their bits."""
     HIGH = auto()
+    SHIFT = auto()
+    """float32: the bits of what is added before bounds, and of what results are multiplied by."""
+    SCALE = auto()
     OTHER = auto()
     """float32: address of what is added to each result."""
     GATHER = auto()
@@ -227,9 +230,10 @@ class RowsJob(Numbered):
     """What all bytes are combined with by xor."""
 
 
-ENDED, BIASED, JOINED, BOUNDED = 1, 2, 4, 8
+ENDED, BIASED, JOINED, BOUNDED, GATED, SCALED = 1, 2, 4, 8, 16, 32
 """What follows sums of float32 in registers, as SIGN says: they are results, after a bias for each column,
-the elements of another operand, and bounds, in this order."""
+the elements of another operand, and bounds, in this order. With a gate, they are multiplied by what bounds
+leave of them and SHIFT; what is scaled is multiplied by SCALE at last."""
 
 
 class TileJob(Numbered):
@@ -277,6 +281,9 @@ class TileJob(Numbered):
     OTHER = auto()
     DONE = auto()
     """float32: rows that are done, whose results stay."""
+    SHIFT = auto()
+    SCALE = auto()
+    """float32: what results are multiplied by."""
 
 
 class SquareJob(Numbered):
@@ -343,6 +350,8 @@ class DepthwiseTile(Numbered):
     SIGN = auto()
     LOW = auto()
     HIGH = auto()
+    SHIFT = auto()
+    SCALE = auto()
 
 
 class DepthwiseSlot(Numbered):
@@ -409,6 +418,8 @@ class DepthwiseSlot(Numbered):
     SIGN = auto()
     LOW = auto()
     HIGH = auto()
+    SHIFT = auto()
+    SCALE = auto()
     GATHER = auto()
     """Address of the kernel of `depthwise_gather_source(spec)`."""
     EPILOGUE = auto()
