@@ -13,18 +13,20 @@ import statistics
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from validating import charges, copies, lowered, schedules, vela
+from validating.ethos import kind_of
 from validating.facts import ROOT, Configuration
 
 import tosajit as tj
 from sim.cost.ethos.passes import Core
 from sim.machine.arrays import Block
 
-ARCHIVE, HELD_OUT = (ROOT / "tools" / f"{name}_networks.tar.xz" for name in ("kernel", "held_out"))
+KNOWN = tuple(ROOT / "tools" / f"{name}_networks.tar.xz" for name in ("kernel", "wider"))
+HELD_OUT = ROOT / "tools" / "held_out_networks.tar.xz"
 CONFIGURATIONS = (
     Configuration("ethos-u55-128", "Ethos_U55_High_End_Embedded", "Shared_Sram"),
     Configuration("ethos-u65-256", "Ethos_U65_High_End", "Dedicated_Sram_384KB"),
@@ -59,9 +61,7 @@ class Pair:
     @property
     def kind(self) -> str:
         """What kind of network it is: recurrent, of which type, and so on."""
-        name, _, kind = self.network.rpartition("_")
-        family = "recurrent" if name.startswith(RECURRENT) else "CNN" if name in CNNS else "other"
-        return f"{family} {kind}"
+        return kind_of(self.network)
 
     @property
     def ratio(self) -> float:
@@ -93,13 +93,6 @@ class Pair:
         return self.our_bytes <= (1 + MORE) * self.their_bytes
 
 
-RECURRENT = "gru", "lstm"
-CNNS = (
-    *("cnn", "mobilenet", "resnet", "inception", "efficientnet", "autoencoder", "temporal"),
-    *("vgg", "squeezenet", "keywords", "temporal_residual"),
-)
-
-
 def main() -> int:
     """Compare all pairs, and print medians."""
     options = arguments()
@@ -110,7 +103,7 @@ def main() -> int:
         return 1
     pairs: list[Pair] = []
     with tempfile.TemporaryDirectory() as folder:
-        for file in extracted(Path(folder), options.only, HELD_OUT if options.held_out else ARCHIVE):
+        for file in extracted(Path(folder), options.only, (HELD_OUT,) if options.held_out else KNOWN):
             for configuration in CONFIGURATIONS:
                 pair = compared(file, configuration, options.objective)
                 if isinstance(pair, Pair):
@@ -135,10 +128,11 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def extracted(folder: Path, only: str, source: Path = ARCHIVE) -> Iterator[Path]:
-    """The networks of an archive as files."""
-    with tarfile.open(source) as archive:
-        archive.extractall(folder, filter="data")
+def extracted(folder: Path, only: str, sources: Sequence[Path] = KNOWN) -> Iterator[Path]:
+    """The networks of archives as files."""
+    for source in sources:
+        with tarfile.open(source) as archive:
+            archive.extractall(folder, filter="data")
     for file in sorted(folder.glob("*.tflite")):
         if any(part in file.stem for part in only.split(",")) and not file.stem.endswith("f32"):
             yield file

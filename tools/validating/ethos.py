@@ -43,9 +43,11 @@ network; not judged. The ratio is of its own cycles."""
 
 
 FAMILIES = {
-    **{"gru": "recurrent", "lstm": "recurrent", "transformer": "transformer"},
-    **{"unet": "resizing", "segmentation": "resizing"},
+    **dict.fromkeys(("gru", "lstm", "recurrent"), "recurrent"),
+    **dict.fromkeys(("unet", "segmentation", "upsampled"), "resizing"),
+    "transformer": "transformer",
 }
+"""Kinds of networks by how their names begin; others are CNNs."""
 
 
 def kind_of(name: str) -> str:

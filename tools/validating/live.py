@@ -8,13 +8,14 @@ from pathlib import Path
 from statistics import median
 
 import vela_live
+from held_out_networks import SEED
 
 from validating.ethos import kind_of, machine_of
 from validating.figures import Figure, Table
 
-TEXT = """Vela 5.2.0, run for this page on small networks of many kinds (`tools/kernel_networks.tar.xz`,
-int8 and i16x8), and ours from the same TFLite files. Nothing is fitted. Asked, as a median: 3 % for CNNs
-in int8, 6 % for i16x8 and recurrent networks."""
+TEXT = """Vela 5.2.0, run for this page on small networks of many kinds (`tools/kernel_networks.tar.xz` and
+`tools/wider_networks.tar.xz`, int8 and i16x8), and ours from the same TFLite files. Nothing is fitted.
+Asked, as a median: 3 % for CNNs in int8, 6 % for i16x8 and recurrent networks."""
 PARTS_TEXT = """The last columns say what a difference is made of. The first is what our model of the machine
 says of Vela's schedule, the others are shares of Vela's cycles that add up to the difference. *Plan*: our
 planner has chosen another schedule than Vela, and by our model, which times both, it takes so much less
@@ -22,14 +23,15 @@ planner has chosen another schedule than Vela, and by our model, which times bot
 have the new scale or the table of the copy in the work on what makes the map; and operators that it takes
 apart in other ways.
 *Charges*: what Vela counts beyond the hardware. *Machine*: what is left, where our model of the machine
-differs from Vela's; the next table is about it, and about copies and charges."""
+differs from Vela's; the next table is about it, and about copies and charges. By kind, *without* says how far
+off we are without plan and copies, and without charges, too."""
 SCHEDULED_TEXT = """The same with Vela's schedule, as it prints it, in place of our planner's
 (`tools/validating/schedules.py`): what lives in the SRAM, cascades with their stripes, buffers of
 weights. It tells the model of the machine from the planner. Two things are added that our programs do not
 have; how much stands beside each figure. Copies: where Vela copies a map, to concatenate, pad or repeat
 it, or gives it another scale or looks it up in a pass of its own, our programs mostly write or read it in
-place; our model times them (`tools/validating/copies.py`), and what Vela takes apart into other operators than
-our programs do, such as squared differences in 32 bits (`tools/validating/lowered.py`).
+place; our model times them (`tools/validating/copies.py`), and what Vela takes apart into other operators
+than our programs do, such as squared differences in 32 bits (`tools/validating/lowered.py`).
 Charges (`tools/validating/charges.py`), which are Vela's estimate and no fact of the hardware, worked out
 from our model and not from Vela's figures. In dedicated modes it counts an operator whose weights have a
 buffer, and the waits for weights and tables, as if maps were in the DRAM where they live by default, and
@@ -38,20 +40,21 @@ each slice of the weights reads anew, once, which is less than the hardware take
 convolution (U85) is counted as if it made all positions and not its own alone. On the U55 and
 U65 it counts constants that are repeated and stay in flash or DRAM as if they were read anew for each
 result. Asked, as a median: 5 %."""
-HELD_OUT_TEXT = """The same for networks that nothing was changed for (`tools/held_out_networks.tar.xz`):
-wider, deeper, and of other kinds."""
+HELD_OUT_TEXT = f"""The same for networks that nothing was changed for (`tools/held_out_networks.tar.xz`):
+their structures and weights are drawn, with seed {SEED}."""
 COLUMNS = ("network, machine", "ours", "Vela")
 MORE = ("Vela's schedule", *vela_live.PARTS)
-KINDS = ("kind of network, machine", "pairs", "off by", *vela_live.PARTS)
+WITHOUT = ("without plan and copies", "and charges")
+KINDS = ("kind of network, machine", "pairs", "off by", *vela_live.PARTS, *WITHOUT)
 
 
 def tables(only: str = "_i") -> list[Table]:
     """Both, for the networks that we look at and for those held out."""
     texts = (f"{TEXT}\n\n{PARTS_TEXT}", SCHEDULED_TEXT), (HELD_OUT_TEXT, HELD_OUT_TEXT)
     found = list[Table]()
-    for (text, scheduled), source in zip(texts, (vela_live.ARCHIVE, vela_live.HELD_OUT), strict=True):
-        pairs = list(compared(only, source))
-        apart = ", held out" if source == vela_live.HELD_OUT else ""
+    known = (vela_live.KNOWN, ""), ((vela_live.HELD_OUT,), ", held out")
+    for (text, scheduled), (sources, apart) in zip(texts, known, strict=True):
+        pairs = list(compared(only, sources))
         own = [_figure(one, one.ours, apart, more=_parts(one)) for one in pairs]
         given = [
             _figure(one, one.judged, apart, ", Vela's schedule", _added(one))
@@ -77,7 +80,14 @@ def by_kind(pairs: Sequence[vela_live.Pair]) -> Iterator[str]:
     for kind, some in sorted(groups.items()):
         shares = (median(one.parts[name] for one in some) for name in vela_live.PARTS)
         off = median(abs(one.ratio - 1) for one in some)
-        cells = ", ".join(kind), str(len(some)), f"{off:.1%}", *map(_share, shares)
+        without = (
+            median(abs(sum(one.parts[name] for name in left)) for one in some)
+            for left in (("charges", "machine"), ("machine",))
+        )
+        cells = (
+            *(", ".join(kind), str(len(some)), f"{off:.1%}"),
+            *(*map(_share, shares), *(f"{one:.1%}" for one in without)),
+        )
         yield f"| {' | '.join(cells)} |"
 
 
@@ -98,10 +108,10 @@ def _added(pair: vela_live.Pair) -> str:
     return ", ".join(f"{cycles:,} {what}" for cycles, what in parts if cycles)
 
 
-def compared(only: str, source: Path) -> Iterator[vela_live.Pair]:
-    """All networks of an archive that both sides take."""
+def compared(only: str, sources: Sequence[Path]) -> Iterator[vela_live.Pair]:
+    """All networks of archives that both sides take."""
     with tempfile.TemporaryDirectory() as folder:
-        for file in vela_live.extracted(Path(folder), only, source):
+        for file in vela_live.extracted(Path(folder), only, sources):
             for configuration in vela_live.CONFIGURATIONS:
                 pair = vela_live.compared(file, configuration)
                 if isinstance(pair, vela_live.Pair):

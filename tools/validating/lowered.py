@@ -1,9 +1,10 @@
 """Operators that Vela takes apart into other ones than our programs do, on an Ethos-U.
 
 It squares differences in 32 bits, with a copy of each map and a product for its scale; sums over channels are
-depthwise convolutions over columns, and maxima pools, for which softmax turns a map where it has enough rows.
-Ours scale maps where they subtract them, sum channels, and take a maximum in the cheaper way. Both are timed
-by our model of the machine, so that a difference is none of the machine's.
+depthwise convolutions over columns, and maxima pools, for which softmax turns a map where it has enough rows;
+on the U55 and U65 a transposed convolution is one over a map with zeros in between. Ours scale maps where
+they subtract them, sum channels, take a maximum in the cheaper way, and leave zeros out. Both are timed by
+our model of the machine, so that a difference is none of the machine's.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from itertools import groupby
 from sim.cost.ethos.blocks import turned_maximum
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Map, Maps, layer_cycles
-from sim.cost.ethos.parts import Layer, Part85, Shape
+from sim.cost.ethos.parts import Layer, Part55, Part85, Shape
 from sim.cost.ethos.passes import Core, chained_rate, chains
 from sim.cost.ethos.stages import Source, Stage, StageKind
 from sim.cost.geometry import squarest
@@ -34,6 +35,8 @@ def lowered(found: Sequence[Operation], core: Core, places: Mapping[str, str]) -
         match source:
             case "SquaredDifference":
                 total += squared(list(some), core, places)
+            case "TransposeConv2D" if isinstance(core.hardware, Part55):
+                total += sum(with_zeros(one, core) for one in some)
             case "Mean" | "Softmax":
                 total += sum(over_channels(one, core) for one in some)
     return total
@@ -60,6 +63,27 @@ def widened(one: Operation, core: Core, places: Mapping[str, str]) -> int:
     source = Map(core.memory if near else core.home, plain=True)
     chained = chained_rate(core.hardware, [stage("multiply", "i32", "i32")] * one.behind)
     return passed_on(core, one, layer, source, plain=True, chained=chained)
+
+
+def with_zeros(one: Operation, core: Core) -> int:
+    """A transposed convolution over zeros, less its parts: each has some rows and columns of the kernel."""
+    if one.kind != "Conv2D" or len(one.read) < 3:
+        return 0
+    output, source = Shape(*one.shape[-3:]), Shape(*one.read[-3:])
+    down, across = output.height // source.height, output.width // source.width
+    if down * across == 1:
+        return 0
+    maps = Maps(Map(core.memory), Map(core.memory), core.constants[1])
+    wide = Shape(output.height, output.width, source.depth)
+    whole = Layer("convolution", output, wide, kernel=(one.kernel[0], one.kernel[1]))
+    block = chosen(core.hardware, whole)
+    total = layer_cycles(core.hardware, whole._replace(input=source), block, maps).total
+    part = Shape(source.height, source.width, output.depth)
+    for y in range(down):
+        for x in range(across):
+            kernel = -(-(one.kernel[0] - y) // down), -(-(one.kernel[1] - x) // across)
+            total -= cycles(core, Layer("convolution", part, source, kernel=kernel), maps)
+    return total
 
 
 def over_channels(one: Operation, core: Core) -> int:
