@@ -100,13 +100,16 @@ class Ending:
         return self.v.view(self.v.load_part(where, masks[place % len(masks)], "i32"), "f32")
 
     def _bounded(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
-        v, low, high = self.v, self._number(self.low), self._number(self.high)
-        above = [v.choose(total < low, low, total) for total in now]
-        return [v.choose(total > high, high, total) for total in above]
+        bounds = self._number(self.low), self._number(self.high)
+        return [self._within(total, *bounds) for total in now]
 
-    def _gated(self, index: Value, now: Sequence[Register]) -> Sequence[Register]:
-        shift = self._number(self.shift)
-        return [total * self._bounded(index, [total + shift])[0] for total in now]
+    def _gated(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
+        shift, *bounds = (self._number(bits) for bits in (self.shift, self.low, self.high))
+        return [total * self._within(total + shift, *bounds) for total in now]
+
+    def _within(self, total: Register, low: Register, high: Register) -> Register:
+        above = self.v.choose(total < low, low, total)
+        return self.v.choose(above > high, high, above)
 
     def _scaled(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
         scale = self._number(self.scale)
