@@ -15,11 +15,11 @@ from llvmlite.binding import parse_assembly
 import tosajit as tj
 from tests.test_text import chain, product
 from tiling.expr import acc, call, const, read
-from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity
+from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity, map_accesses
 from tiling.plan import plan
 from tiling.program import Operand, Program, Section
 from tiling.target import HOST, Target
-from tosajit.kernels.link import emit_section
+from tosajit.kernels.link import emit_program, emit_section
 from tosajit.kernels.native import llvm_text, target_machine
 from tosajit.kernels.sets.cpus import foreign
 from tosajit.kernels.sets.registry import compiling_for
@@ -109,3 +109,22 @@ def test_twice_the_extent_is_the_same_kernel(name: str) -> None:
 
 def _walks(index: object) -> bool:
     return isinstance(index, Affine) and index.coefficients[0] != 0
+
+
+def test_sections_that_differ_in_names_alone_are_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def called(nest: Nest, suffix: str) -> Nest:
+        return map_accesses(nest, lambda access: replace(access, operand=access.operand + suffix))
+
+    nests = [called(window(), "1"), called(window(), "2"), called(gather(), "3"), called(window("i32"), "4")]
+    operands = {
+        a.operand: Operand(a.operand, a.type, prod(a.shape), "input") for n in nests for a in n.accesses
+    }
+    program = plan(nests, operands, replace(HOST, cores=1))
+    assert isinstance(program, Program)
+    separate = tuple(emit_section(one) for one in program.sections)
+    written: list[Section] = []
+    monkeypatch.setattr(
+        "tosajit.kernels.link.emit_section", lambda one: written.append(one) or emit_section(one)
+    )
+    assert emit_program(program, {}) == separate
+    assert [one.nest for one in written] == [nests[0], *nests[2:]]

@@ -169,15 +169,20 @@ class Forms:
         operands = tuple(dict.fromkeys(names))
         number = {name: place for place, name in enumerate(operands)}
         numbers = tuple([number[name] for name in names])
-        seen = tuple([(one.type, one.shape, one.index, one.fill) for one in nest.accesses])
-        values = tuple([write.value for write in nest.writes])
-        reduction = nest.reduction
-        initial = repr(reduction.initial) if reduction is not None else ""  # 0.0 and -0.0 are equal
-        key = (nest.verb, nest.axes, numbers, seen, values, reduction, initial, len(nest.reads), nest.grain)
+        key = (numbers, unnamed(nest))
         form = self._forms.get(key)
         if form is None:
             form = self._forms[key] = _formed(nest, numbers)
         return form, operands
+
+
+def unnamed(nest: Nest) -> Hashable:
+    """All of a nest but what its operands are called, and its members."""
+    seen = tuple([(one.type, one.shape, one.index, one.fill) for one in nest.accesses])
+    values = tuple([write.value for write in nest.writes])
+    reduction = nest.reduction
+    initial = repr(reduction.initial) if reduction is not None else ""  # 0.0 and -0.0 are equal
+    return nest.verb, nest.axes, seen, values, reduction, initial, len(nest.reads), nest.grain
 
 
 def _formed(nest: Nest, numbers: Sequence[int]) -> Form:

@@ -54,10 +54,9 @@ def share_reads(nest: Nest) -> Nest:
     def place(number: int) -> int:
         if number not in numbers:
             access = renumber(nest.reads[number])
-            if access not in known:
-                known[access] = len(kept)
+            found = numbers[number] = known.setdefault(access, len(kept))
+            if found == len(kept):
                 kept.append(access)
-            numbers[number] = known[access]
         return numbers[number]
 
     def renumber(access: Access) -> Access:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property
-
-import numpy as np
+from math import prod
 
 from tiling.nest import Access, Nest
 from tiling.program import Operand, Program
@@ -33,7 +32,7 @@ class Tensor:
     @property
     def elements(self) -> int:
         """Number of elements."""
-        return int(np.prod(self.shape, dtype=object))
+        return prod(self.shape)
 
     def operand(self, kind: str) -> Operand:
         """The same as an operand of a program."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 
 from tiling.expr import BYTES
+from tiling.forms import unnamed
 from tiling.nest import Access, Affine, Nest, dense_strides
 from tiling.program import Image, Program, Section
 from tiling.records import dataclass, replace
@@ -76,14 +78,29 @@ class Unit:
 
 Code = Emitted | Unit
 """What does a section: a kernel of its own, or an array kernel."""
+Made = TypeVar("Made")
 
 
 def emit_program(program: Program, units: Mapping[Nest, Unit], checked: bool = False) -> tuple[Code, ...]:
     """What does each section: an array kernel if there is a unit, else a kernel that is written here."""
+    emitted = once_for_alike(emit_section)
     return tuple(
-        units.get(section.nest) or emit_section(section, number if checked else None)
+        units.get(section.nest) or (emit_section(section, number) if checked else emitted(section))
         for number, section in enumerate(program.sections)
     )
+
+
+def once_for_alike(make: Callable[[Section], Made]) -> Callable[[Section], Made]:
+    """Make the same of sections, but once for those that differ in names alone, as the steps of a loop do."""
+    known: dict[Hashable, Made] = {}
+
+    def made(section: Section) -> Made:
+        key = unnamed(section.nest), section.loops, section.images
+        if key not in known:
+            known[key] = make(section)
+        return known[key]
+
+    return made
 
 
 def link(

@@ -23,7 +23,7 @@ from tosajit.kernels.generic.program import (
 )
 from tosajit.kernels.generic.steps import libraries, library, step_of
 from tosajit.kernels.layout import Layout
-from tosajit.kernels.link import Code, Unit, sources_of
+from tosajit.kernels.link import Code, Unit, once_for_alike, sources_of
 from tosajit.kernels.objects import is_there
 from tosajit.log import LOG
 
@@ -62,24 +62,22 @@ def texts() -> tuple[str, ...]:
 
 def everywhere(program: Program, codes: Sequence[Code]) -> tuple[Code, ...]:
     """What does each section, with the generic kernel wherever it can for a kernel of the section's own."""
-    pairs = zip(program.sections, codes, strict=True)
-    return tuple(_generic(section, code) or code for section, code in pairs)
+    pairs, made = zip(program.sections, codes, strict=True), once_for_alike(_generic)
+    return tuple((made(section) if isinstance(code, Emitted) else None) or code for section, code in pairs)
 
 
 def meanwhile(program: Program, codes: Sequence[Code]) -> tuple[Code, ...]:
     """What does each section at once: the generic kernel in place of one that would have to be compiled."""
-    there = cache(is_there)
-    made: list[Code] = []
+    there, made = cache(is_there), once_for_alike(_generic)
+    chosen: list[Code] = []
     for section, code in zip(program.sections, codes, strict=True):
-        unit = None if there(code.source) else _generic(section, code)
-        made.append(unit if unit and all(map(there, sources_of(unit))) else code)
-    return tuple(made)
+        unit = made(section) if isinstance(code, Emitted) and not there(code.source) else None
+        chosen.append(unit if unit and all(map(there, sources_of(unit))) else code)
+    return tuple(chosen)
 
 
-def _generic(section: Section, own: Code) -> Unit | None:
-    """How the generic kernel does a section in place of its own one, if it can."""
-    if not isinstance(own, Emitted):
-        return None
+def _generic(section: Section) -> Unit | None:
+    """How the generic kernel does a section, if it can."""
     try:
         return generic(section)
     except UnsuitedError as error:
