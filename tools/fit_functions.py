@@ -7,8 +7,8 @@ absolute as the fit says, and those of the polynomials alone: kernels round each
 Fits are minimax, found by Lawson's algorithm: least squares on a grid, whose weights grow where the error is
 large. A quotient of two polynomials is fitted as a linear problem, weighted by its last denominator. The
 coefficients of EXP, EXP_FIFTH, EXP_SHORT, EXP_ROOT, LOG, LOG_SHORT and ERF_REST come out as they are in the
-kernels, up to their rounding. Those of the other functions come from fits with other weights or constraints (quotients
-must exceed 1 where they are cut off, for example), and lose up to the factor that the table shows.
+kernels, up to their rounding. Those of the other functions come from fits with other weights or constraints
+(quotients must exceed 1 where they are cut off, for example), and lose up to the factor that the table shows.
 """
 
 from __future__ import annotations
