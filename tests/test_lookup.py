@@ -27,6 +27,16 @@ def test_bytes_are_those_of_the_table(library: str, size: int, monkeypatch: pyte
     np.testing.assert_array_equal(made(values), table[values.astype(int) + 128])
 
 
+def test_tables_of_tables_are_one_table() -> None:
+    random = np.random.default_rng(3)
+    first, second = (random.integers(-128, 128, 256).astype(np.int8) for _ in range(2))
+    values = random.integers(-128, 128, 1000).astype(np.int8)
+    made = tj.compile(tj.trace(lambda x: ops.table(ops.table(x, first), second), values))
+    (nest,) = made.stages["simplify"].values["main"].nests
+    assert len(nest.reads) == 2
+    np.testing.assert_array_equal(made(values), second[first[values.astype(int) + 128].astype(int) + 128])
+
+
 @pytest.mark.parametrize("library", ["avx2", "avxvnni", "neon", "neon_bytes", "neon_pairs"])
 def test_registers_of_256_bits_have_tables_of_bytes(library: str) -> None:
     vectors = VECTORS[library]

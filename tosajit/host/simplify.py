@@ -208,11 +208,13 @@ class _Rewriter:
         return self._memo[expr]
 
     def _new(self, expr: Expr) -> Expr:
-        if expr.is_leaf or self._kept(expr):
+        if self._kept(expr):
             return expr
         entries = self._table(expr)
         if entries is not None:
             return entries
+        if expr.is_leaf:
+            return expr
         match expr.scalar.base:
             case "saturate":
                 return self._saturated(expr)
