@@ -8,7 +8,7 @@ from tiling.expr import BYTES, Expr, reads_of, walk
 from tiling.nest import Access, Affine, Nest, Write, nest_exprs
 from tiling.records import dataclass
 from tosajit.kernels.layout import ACCUMULATOR, FLAGS, REPORT, Layout
-from tosajit.kernels.phase import FLOATING, KernelText, Phase, Strided, chooses, literal
+from tosajit.kernels.phase import FLOATING, TOGETHER, KernelText, Phase, Strided, chooses, literal
 from tosajit.kernels.scalars import requirement, scalar_source
 
 HEADER = """import numpy as np
@@ -142,7 +142,8 @@ class Emitter(KernelText):
         self.lines.append(f"{indent}if flags & {FIRST_PART}:")
         Phase(self, shared, inner, self._start, indent + "    ").emit()
         if self.along_rows():
-            Phase(self, shared, reduced + inner, self._combine_in_memory, indent).emit()
+            for part in ("rows", "last rows") if self._several_rows() else ("",):
+                Phase(self, shared, reduced + inner, self._combine_in_memory, indent, part).emit()
         else:
             Phase(self, shared, inner + reduced, self._combine, indent).emit()
         self.lines.append(f"{indent}if flags & {LAST_PART}:")
@@ -189,16 +190,26 @@ class Emitter(KernelText):
         reduction = self.nest.reduction
         assert reduction is not None
         kind, combine = reduction.type, self._combination
-        value = phase.value(reduction.value)
+        total = "total"
         phase.last(f"total = reload_{kind}(row, {self._column})")
-        phase.check(combine, ["total", value], phase.depth)
-        operands = f"total, {value}"
-        if combine in EXTREMES:
-            combine, operands = EXTREMES[combine], f"{value}, total"
-        total = f"{combine}({operands})"
+        for ahead in range(TOGETHER if phase.part == "rows" else 1):
+            phase.go_ahead(ahead)
+            value = phase.value(reduction.value)
+            phase.check(combine, ["total", value], phase.depth)
+            operands = (value, total) if combine in EXTREMES else (total, value)
+            total = f"{EXTREMES.get(combine, combine)}({', '.join(operands)})"
         if combine in CHOSEN:
             total = f"whole_i64({total}, {self.number(0)})"
         phase.last(f"store_{kind}(row, {self._column}, {total})")
+
+    def _several_rows(self) -> bool:
+        """Whether there are several rows to combine at a time, which lie alike."""
+        nest, reduction = self.nest, self.nest.reduction
+        assert reduction is not None
+        reads = [nest.reads[number] for number in reads_of(reduction.value)]
+        plain = all(access.fill is None and not access.indirect for access in reads)
+        placed = any(node.op == "axis" for node in walk(reduction.value))
+        return self.section is None and plain and not placed and nest.axes[-1].extent >= 2 * TOGETHER
 
     def _combine(self, phase: Phase) -> None:
         """With the reduced axes inside: the accumulator is a local variable."""

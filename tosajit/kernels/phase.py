@@ -14,6 +14,8 @@ from tosajit.kernels.scalars import requirement
 
 BITS = {"f16": "u16", "bf16": "u16", "f32": "i32", "f8e4m3": "u8", "f8e5m2": "u8"}
 FLOATING = frozenset(BITS)
+TOGETHER = 4
+"""Rows that are combined at a time with one of totals in memory."""
 _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int16", "u16": "np.uint16",
           "i32": "np.int32", "i64": "np.int64", "f32": "np.float32", "f64": "np.float64"}  # fmt: skip
 
@@ -89,7 +91,8 @@ def chooses(node: Expr) -> bool:
 class Phase:
     """One loop nest of a kernel: statements placed at the outermost loop where their operands are known.
 
-    Its part may be to go along the last axis by twos, or to do only the last point there.
+    Its part may be to go along the last axis by twos, or to do only the last point there; or to go along the
+    axis around the innermost by `TOGETHER` at a time, or over the rest there.
     """
 
     def __init__(
@@ -104,6 +107,7 @@ class Phase:
         self.kernel, self.opened, self.order, self.indent = kernel, list(opened), list(order), indent
         self.fill, self.part = fill, part
         self.twos = part == "twos"
+        self.ahead = 0
         self.twins: set[str] = set()
         self.acc = ""
         self.depth = len(self.opened) + len(self.order)
@@ -124,8 +128,7 @@ class Phase:
             if level == self.depth and self.part == "last":
                 lines.append(f"{indent}a{axis} = hi{axis} - 1")
             else:
-                twos = " - 1, 2" if level == self.depth and self.twos else ""
-                lines.append(f"{indent}for a{axis} in range(lo{axis}, hi{axis}{twos}):")
+                lines.append(f"{indent}for a{axis} in range({self._range(level, axis)}):")
                 indent += "    "
             empty = ["pass"] if level == self.depth else []
             lines += [indent + line for line in self.statements[level] or empty]
@@ -134,6 +137,23 @@ class Phase:
             indent = indent[:-4]
         for level in range(known, -1, -1):
             lines += [indent + line for line in self.endings[level]]
+
+    def _range(self, level: int, axis: int) -> str:
+        """Where a loop begins and ends, and its steps."""
+        low, high = f"lo{axis}", f"hi{axis}"
+        if self.twos and level == self.depth:
+            return f"{low}, {high} - 1, 2"
+        if level == self.depth - 1 and self.part == "rows":
+            return f"{low}, {high} - {TOGETHER - 1}, {TOGETHER}"
+        if level == self.depth - 1 and self.part == "last rows":
+            return f"{low} + ({high} - {low}) // {TOGETHER} * {TOGETHER}, {high}"
+        return f"{low}, {high}"
+
+    def go_ahead(self, count: int) -> None:
+        """Have what follows see the point so many steps further along the axis around the innermost."""
+        self.ahead = count
+        self.names = {node: found for node, found in self.names.items() if found[1] < self.depth - 1}
+        self.indices = {read: found for read, found in self.indices.items() if found[1] < self.depth - 1}
 
     def last(self, line: str) -> None:
         """A statement in the innermost loop."""
@@ -257,6 +277,8 @@ class Phase:
         text, level = "0", 0
         axes = [axis for axis in (*self.opened, *self.order) if item.steps[axis]]
         terms = [(self._times(axis, item.steps[axis]), self._level(axis)) for axis in axes]
+        if self.ahead and self.order[-2] in axes:
+            terms.append((self.kernel.number(item.steps[self.order[-2]] * self.ahead), 0))
         for index, stride, extent in zip(item.access.index, item.strides, item.access.shape, strict=True):
             if isinstance(index, Indirect):
                 value = self.value(index.value)
