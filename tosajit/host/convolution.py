@@ -98,6 +98,9 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest] | Rea
         return reasons.COLUMNS
     if kind != request.left.type and not found.geometry.floating:
         return reasons.run_time_types(request.left.type, kind)
+    dense = len(found.depth) == 1 and request.right.steps(len(group.axes))[found.column] == 1
+    if dense and kind == "f32" and found.geometry.positions == 1:
+        return reasons.ROW
     bound = _bound(request) if kind == "i8" else None
     finish = finish_of(request, bound, _slots(request).EPILOGUE, ends=True)
     if finish is None:
@@ -105,7 +108,6 @@ def _with_run_time_weights(request: Request, made: Prepared) -> list[Nest] | Rea
     if finish.scaled is not None and finish.scaled.bias.any():
         return reasons.BIAS
     finish = replace(finish, scaled=finish.scaled and finish.scaled.in_one_way())
-    dense = len(found.depth) == 1 and request.right.steps(len(group.axes))[found.column] == 1
     if found.batch and not dense:
         return reasons.DENSE
     turned = [] if dense else [_turning(request, made)]

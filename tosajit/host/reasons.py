@@ -28,6 +28,7 @@ EPILOGUE = Reason("epilogue", "an operand of the epilogue varies along neither r
 DIMENSIONS = Reason("dimensions", "a depthwise kernel slides over two dimensions")
 RUN_TIME = Reason("weights", "the weights of a depthwise convolution are not constant")
 COLUMNS = Reason("columns", "weights that are not constant need output channels")
+ROW = Reason("row", "packing weights that are not constant takes longer than to multiply them by one row")
 DENSE = Reason("dense", "batches of weights are packed row by row, but these are not laid out in rows")
 BIAS = Reason("bias", "weights that are not constant cannot be packed with the bias of a rescale")
 
