@@ -22,7 +22,7 @@ from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.onnx.integers import products
 from tosajit.frontends.onnx.integers.forms import on_integers
 from tosajit.frontends.onnx.integers.grids import held_of
-from tosajit.frontends.onnx.node import Node, Operand
+from tosajit.frontends.onnx.node import Node, Operand, kind_of
 from tosajit.frontends.onnx.operators import DECLARATIONS, operator
 from tosajit.frontends.onnx.operators.convolution import ConvAttributes, convolution
 from tosajit.frontends.onnx.operators.dynamic import known_bytes, signed, signed_point
@@ -56,8 +56,9 @@ def written(
     first = (declared.results(inner, is_foldable) if found is None else found)[0]
     if isinstance(first, Operand):
         return first
-    kind = Type.FLOAT32 if op != "QuantizeLinear" else inner[2].type
-    return node.of(first, kind)
+    if op == "QuantizeLinear":
+        return node.of(first, inner[2].type)
+    return node.of(first, Type.FLOAT32 if isinstance(first, Scaled) else kind_of(first, ()))
 
 
 def real(node: Node, place: int, axis: int = 1) -> Operand:
