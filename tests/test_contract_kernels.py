@@ -17,7 +17,13 @@ from tests.summing import summed, summed_by_channel
 from tests.transposed import subgrids
 from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
-from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking, RowBlocking, in_segments
+from tosajit.kernels.contract.blocking import (
+    Blocking,
+    DepthwiseBlocking,
+    PixelBlocking,
+    RowBlocking,
+    in_segments,
+)
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.slots import DepthwiseSlot, Numbered, PackSlot, Slot
 from tosajit.kernels.contract.source import (
@@ -148,7 +154,9 @@ def geometries(draw: st.DrawFn, dimensions: Sequence[int] = (1, 2, 3), element_b
 
 
 def arguments(
-    slots: type[Numbered], blocking: Blocking | RowBlocking | DepthwiseBlocking, **numbers: int
+    slots: type[Numbered],
+    blocking: Blocking | RowBlocking | DepthwiseBlocking | PixelBlocking,
+    **numbers: int,
 ) -> Array:
     args = np.zeros(len(slots) + 8, np.int64)
     for slot, number in blocking.slots().items():

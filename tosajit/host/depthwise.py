@@ -23,10 +23,10 @@ from tosajit.host.unit import (
     own_constants,
     raised,
 )
-from tosajit.kernels.contract.blocking import DepthwiseBlocking
+from tosajit.kernels.contract.blocking import DepthwiseBlocking, PixelBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry
 from tosajit.kernels.contract.pack import pack_depthwise, start_values, sum_bound
-from tosajit.kernels.contract.slots import DepthwiseSlot
+from tosajit.kernels.contract.slots import DepthwiseSlot, PixelSlot
 from tosajit.kernels.contract.source import depthwise_gather_source
 from tosajit.kernels.contract.spec import ContractSpec
 
@@ -48,11 +48,12 @@ def depthwise(request: Request, made: Prepared) -> list[Nest] | Reason:
     matrix = np.ascontiguousarray(taps.reshape(-1, columns).T)
     narrow, none = request.left.type == "i8", np.zeros(columns, np.int32)
     bound = sum_bound(matrix, none, *request.zero_points) if narrow else None
-    finish = finish_of(request, bound, DepthwiseSlot.EPILOGUE)
+    zero, weight_zero = request.zero_points
+    is_pixel = narrow and weight_zero == 0 and shape.is_pixel
+    finish = finish_of(request, bound, PixelSlot.EPILOGUE if is_pixel else DepthwiseSlot.EPILOGUE)
     if finish is None:
         return reasons.EPILOGUE
     scaled = finish.scaled
-    zero, weight_zero = request.zero_points
     width = max(shape.element_bytes, request.isa.byte_width)
     if narrow:
         centred, bias = matrix.astype(np.int64) - weight_zero, scaled.bias if scaled else none
@@ -64,6 +65,8 @@ def depthwise(request: Request, made: Prepared) -> list[Nest] | Reason:
         {"scale": scaled.packed(request.isa.lanes)} if scaled else {}
     )
     prepared = own_constants(request, made, arrays)
+    if is_pixel:
+        return [_pixel(request, made, prepared, shape, finish)]
     return [_finished(request, made, prepared, replace(shape, parts=parts), finish)]
 
 
@@ -107,14 +110,33 @@ def _taps(request: Request, weights: Array, shape: DepthwiseGeometry) -> Array:
     return taps.reshape(*shape.kernel, -1)
 
 
+def _pixel(
+    request: Request, made: Prepared, prepared: tuple[Access, ...], shape: DepthwiseGeometry, finish: Finish
+) -> Nest:
+    """The group of a single pixel, and its unit."""
+    done = _prepared(request, prepared)
+    down, across = (
+        step * apart for step, apart in zip(request.match.strides[2:], shape.dilation, strict=True)
+    )
+    blocking, spec = PixelBlocking(shape, request.isa, (down, across)), ContractSpec(request.isa, "pixel")
+    words = {int(slot): number for slot, number in blocking.slots().items()}
+    scratch = blocking.scratch_bytes
+    made.units[done] = array_unit(request, done, finish, spec, PixelSlot, words, {}, scratch)
+    return done
+
+
+def _prepared(request: Request, prepared: tuple[Access, ...]) -> Nest:
+    """The group with its prepared operands."""
+    grain = grain_of(request.group, request.match, 4 * request.isa.lanes)
+    return replace(request.group, prepared=prepared, grain=grain)
+
+
 def _finished(
     request: Request, made: Prepared, prepared: tuple[Access, ...], shape: DepthwiseGeometry, finish: Finish
 ) -> Nest:
     """The group with its prepared operands, and its unit."""
     found, slots = request.match, DepthwiseSlot
-    done = replace(
-        request.group, prepared=prepared, grain=grain_of(request.group, found, 4 * request.isa.lanes)
-    )
+    done = _prepared(request, prepared)
     blocking = DepthwiseBlocking(shape, request.isa)
     words = {int(slot): number for slot, number in blocking.slots().items()}
     steps = output_steps(request.group)

@@ -19,7 +19,6 @@ from tosajit.host.epilogue import Text, epilogue, output_steps, substituted
 from tosajit.host.match import Match
 from tosajit.host.reasons import Reason
 from tosajit.host.rescale import Rescale, rescale_of
-from tosajit.kernels.contract.slots import RowSlot
 from tosajit.kernels.contract.source import contract_source
 from tosajit.kernels.contract.spec import ContractSpec, Epilogue
 from tosajit.kernels.layout import SCRATCH, Layout
@@ -248,8 +247,8 @@ def derived_words(
         terms = [(layout.base + number, 1)]
         terms += [(layout.first + b, steps[b] * size) for b in found.batch if steps[b]]
         # The geometry has the offsets of the input as paddings, so its base is the operand's first element;
-        # a single row has no need of them.
-        own = access.start() * size if slot == slots["SOURCE"] and slots is not RowSlot else 0
+        # a single row or pixel has no need of them.
+        own = access.start() * size if slot == slots["SOURCE"] and "PAD_LEFT" in slots.__members__ else 0
         return Word(slot, -own, tuple(terms))
 
     words = [base(slot, number) for slot, number in bases.items()]

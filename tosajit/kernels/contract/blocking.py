@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiling.records import dataclass, replace
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
-from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, RowSlot, Slot
+from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, PixelSlot, RowSlot, Slot
 from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS, WORD_BYTES
 from tosajit.kernels.sets.description import ALONE, EIGHT, InstructionSet, Matrices, Side
 
@@ -319,6 +319,26 @@ def in_segments(matrix: NDArray[Any], blocking: Blocking) -> NDArray[Any]:
     split = matrix.reshape(len(matrix), blocking.segments, -1)
     spare = blocking.segment_depth - split.shape[2]
     return np.pad(split, ((0, 0), (0, 0), (0, spare))).reshape(len(matrix), -1)
+
+
+@dataclass(frozen=True, slots=True)
+class PixelBlocking:
+    """A single pixel of a depthwise convolution of int8, whose taps are so many bytes apart."""
+
+    shape: DepthwiseGeometry
+    isa: InstructionSet
+    steps: tuple[int, int]
+
+    @property
+    def scratch_bytes(self) -> int:
+        """Return the scratch memory that a thread needs."""
+        return WORD_BYTES * self.isa.padded(self.shape.out_channels, QUAD) + LINE
+
+    def slots(self) -> Mapping[PixelSlot, int]:
+        """Return the numbers that depend on the shape alone, with the whole output as the box."""
+        (height, width), (down, across) = self.shape.kernel, self.steps
+        sizes = {PixelSlot.K_H: height, PixelSlot.K_W: width, PixelSlot.IN_Y: down, PixelSlot.IN_X: across}
+        return {PixelSlot.M_HI: 1, PixelSlot.N_HI: self.shape.out_channels} | sizes
 
 
 @dataclass(frozen=True, slots=True)

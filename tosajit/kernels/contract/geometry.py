@@ -136,6 +136,13 @@ class DepthwiseGeometry:
         return self.in_channels * self.channel_multiplier
 
     @property
+    def is_pixel(self) -> bool:
+        """Tell whether there is one pixel, all of whose taps lie in the input."""
+        axes = zip(self.kernel, self.dilation, self.pad, self.input[1:], strict=True)
+        inside = all(0 <= -pad <= extent - (taps - 1) * step - 1 for taps, step, pad, extent in axes)
+        return self.rows == self.output[2] == 1 and inside
+
+    @property
     def floating(self) -> bool:
         """Tell whether it is one of float32: lines are not interleaved, and the multiplier has to be 1."""
         return self.element_bytes == 4

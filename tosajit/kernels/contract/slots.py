@@ -134,6 +134,31 @@ class RowSlot(Numbered):
     EPILOGUE = auto()
 
 
+class PixelSlot(Numbered):
+    """The arguments of a kernel of a single depthwise pixel; names that Slot has too mean the same."""
+
+    SOURCE = auto()
+    WEIGHT = auto()
+    INITIAL = auto()
+    OUTPUT = auto()
+    SCRATCH = auto()
+    M_LO = auto()
+    M_HI = auto()
+    N_LO = auto()
+    """First channel: a multiple of 16 (64 is better)."""
+    N_HI = auto()
+    K_H = auto()
+    K_W = auto()
+    IN_Y = auto()
+    """Bytes from tap to tap, down and across."""
+    IN_X = auto()
+    PARAMETERS = auto()
+    SIGN = auto()
+    LOW = auto()
+    HIGH = auto()
+    EPILOGUE = auto()
+
+
 class WinogradSlot(Numbered):
     """The arguments of a convolution by Winograd's F(4, 3), or of float32 by F(2 × 2, 3 × 3).
 

@@ -12,6 +12,7 @@ from tosajit.kernels.contract import (
     fourier,
     moves,
     packs,
+    pixel,
     row,
     structure,
     windows,
@@ -47,6 +48,7 @@ MODULES = {
     "convolution": convolution,
     "row": row,
     "depthwise": depthwise,
+    "pixel": pixel,
     "winograd": winograd,
     "winograd squares": winograd,
 }

@@ -46,8 +46,8 @@ class ContractSpec:
 
     isa: InstructionSet
     kind: str
-    """"convolution" (also matrix products), "row" (the same of one row of A), "depthwise", "winograd" or, by
-    both axes, "winograd squares"."""
+    """"convolution" (also matrix products), "row" (the same of one row of A), "depthwise", "pixel" (the
+    same of one pixel), "winograd" or, by both axes, "winograd squares"."""
     left: str = "i8"
     """Type of the activations: i8, i16, f32, f16 or bf16."""
     right: str = "i8"

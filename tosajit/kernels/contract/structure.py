@@ -65,7 +65,7 @@ copy_run: Any = None
 interleave_wide_i8 = widen_rows = flip_rows = copy_run
 fill_run = gather_rows = add_row_sums = widen_add_rows = copy_run
 tile = tile_small_bf16 = tile_rescale_i8 = rescale_i8 = copy_run
-row_sums_i8 = row_rescale_i8 = copy_run
+row_sums_i8 = row_rescale_i8 = pixel_sums_i8 = pixel_rescale_i8 = copy_run
 interleave_i8 = interleave_i16 = depthwise = depthwise_rescale_i8 = copy_run
 pack_i8 = pack_halves = least_bf16 = copy_run
 copy_rows = copy_rows_by = fill_rows = greatest = copy_run
