@@ -125,6 +125,9 @@ class PlainVectors(Vectors):
     def view(self, register: Plain, kind: str) -> Plain:
         return register.view(DTYPES[kind])
 
+    def lanes_of(self, register: Plain) -> int:
+        return int(register.size)
+
     def down(self, register: Plain, bits: Plain) -> Plain:
         if isinstance(register, int):
             return (register & (1 << 64) - 1) >> bits

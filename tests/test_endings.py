@@ -50,6 +50,7 @@ KINDS += [ENDED + BIASED + GATED, ENDED + BIASED + BOUNDED + SCALED]
 kinds = pytest.mark.parametrize("kind", KINDS)
 SHAPES = {
     "direct": Geometry((1, 1, 1, 19), (1, 1, 1, 19), 17, 72, element_bytes=4),
+    "a panel and a half": Geometry((1, 1, 1, 33), (1, 1, 1, 33), 9, 24, element_bytes=4),
     "few columns": Geometry((1, 1, 1, 33), (1, 1, 1, 33), 5, 21, element_bytes=4),
     "segments": Geometry(
         (1, 1, 4, 28), (1, 1, 4, 28), 3, 40, (1, 3, 3), (1, 1, 1), (0, 1, 1), element_bytes=4

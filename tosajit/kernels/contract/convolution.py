@@ -18,6 +18,7 @@ from tosajit.kernels.contract.structure import (
     FLIPPED,
     FLOAT,
     FUSED,
+    HALVES,
     IN_REGISTERS,
     LANES,
     LEAST_BYTES,
@@ -289,6 +290,7 @@ def kernel_floats(args: int) -> None:
             for column in range(load_i64(args, Slot.N_LO), n_hi, COLUMNS):
                 columns = min(COLUMNS, n_hi - column)
                 start_columns(args, tiling, column, columns)
+                start_half(tiling, columns)
                 store_i64(tiling, TileJob.B, load_i64(tiling, TileJob.B) + step * REGISTER)
                 inside = start_ending(args, tiling, last, column, columns)
                 row = 0
@@ -427,6 +429,13 @@ def start_columns(args: int, tiling: int, column: int, columns: int) -> None:
     store_i64(tiling, TileJob.INITIAL, load_i64(args, Slot.INITIAL) + column * 4)
     store_i64(tiling, TileJob.PANELS, (columns + LANES - 1) // LANES * PARTS)
     store_i64(tiling, TileJob.COLUMNS, columns)
+
+
+def start_half(tiling: int, columns: int) -> None:
+    """Have tiles leave out the half of the last panel that has no columns; there are none behind it."""
+    if HALVES:
+        if (columns - 1) % LANES < LANES // 2:
+            store_i64(tiling, TileJob.PANELS, load_i64(tiling, TileJob.PANELS) + COLUMNS // LANES)
 
 
 def start_rows(args: int, tiling: int, a: int, height: int, row: int, share: int, column: int) -> None:

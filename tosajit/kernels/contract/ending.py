@@ -20,6 +20,8 @@ from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
 FLOAT_BYTES = 4
+Mask = tuple[Value, int]
+"""The columns of a panel that there are, and its lanes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,22 @@ class Ending:
         return cls(v, job[slot.SIGN], job[slot.PARAMETERS], *numbers, job[slot.COLUMNS])
 
     def store(
-        self, totals: Sequence[Register], rows: Sequence[Value], first: Value, others: Sequence[Value] = ()
+        self,
+        totals: Sequence[Register],
+        rows: Sequence[Value],
+        first: Value,
+        others: Sequence[Value] = (),
+        last: int | None = None,
     ) -> None:
-        """Store rows of sums, from column `first` on, at addresses; `others` are those of what is added."""
+        """Store rows of sums, from column `first` on, at addresses; `others` are those of what is added.
+
+        The last panel may have fewer lanes.
+        """
         v, left, panels = self.v, self.columns - first, len(totals) // len(rows)
-        widths = [v.least(left - panel * v.isa.lanes, v.isa.lanes) for panel in range(panels)]
-        masks = [v.below(width) for width in widths] if v.isa.masked else []
+        lanes = [v.isa.lanes] * (panels - 1) + [last or v.isa.lanes]
+        widths = [v.least(left - panel * v.isa.lanes, count) for panel, count in enumerate(lanes)]
+        pairs = zip(widths, lanes, strict=True)
+        masks = [(v.below(width), count) for width, count in pairs] if v.isa.masked else []
         bias = self.bias + first * FLOAT_BYTES
         biases, added, parts = (self._parts(panels, where) for where in ([bias], others, rows))
         totals = v.loop(self._has(BIASED), totals, partial(self._with, masks, biases * len(rows)))
@@ -72,10 +84,10 @@ class Ending:
 
         def masked() -> None:
             for place, (total, where) in enumerate(zip(totals, parts, strict=True)):
-                v.store_part(v.view(total, "i32"), where, masks[place % panels])
+                v.store_part(v.view(total, "i32"), where, masks[place % panels][0])
 
         if masks:
-            v.when(left >= panels * v.isa.lanes, whole, masked)
+            v.when(left >= sum(lanes), whole, masked)
         else:
             whole()
 
@@ -89,32 +101,37 @@ class Ending:
         return [row + panel * size for row in rows for panel in range(panels)]
 
     def _with(
-        self, masks: Sequence[Value], parts: Sequence[Value], _: Value, now: Sequence[Register]
+        self, masks: Sequence[Mask], parts: Sequence[Value], _: Value, now: Sequence[Register]
     ) -> Sequence[Register]:
         """Totals with what is at these places."""
         return [total + self._load(masks, place, parts[place]) for place, total in enumerate(now)]
 
-    def _load(self, masks: Sequence[Value], place: int, where: Value) -> Register:
+    def _load(self, masks: Sequence[Mask], place: int, where: Value) -> Register:
         if not masks:
             return self.v.load(where, "f32")
-        return self.v.view(self.v.load_part(where, masks[place % len(masks)], "i32"), "f32")
+        mask, lanes = masks[place % len(masks)]
+        return self.v.view(self.v.load_part(where, mask, "i32", lanes=lanes), "f32")
 
     def _bounded(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
-        bounds = self._number(self.low), self._number(self.high)
-        return [self._within(total, *bounds) for total in now]
+        bounds = self._numbers(self.low, now), self._numbers(self.high, now)
+        return [self._within(*given) for given in zip(now, *bounds, strict=True)]
 
     def _gated(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
-        shift, *bounds = (self._number(bits) for bits in (self.shift, self.low, self.high))
-        return [total * self._within(total + shift, *bounds) for total in now]
+        shifts, lows, highs = (self._numbers(bits, now) for bits in (self.shift, self.low, self.high))
+        return [
+            total * self._within(total + shift, low, high)
+            for total, shift, low, high in zip(now, shifts, lows, highs, strict=True)
+        ]
 
     def _within(self, total: Register, low: Register, high: Register) -> Register:
         above = self.v.choose(total < low, low, total)
         return self.v.choose(above > high, high, above)
 
     def _scaled(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
-        scale = self._number(self.scale)
-        return [total * scale for total in now]
+        return [total * scale for total, scale in zip(now, self._numbers(self.scale, now), strict=True)]
 
-    def _number(self, bits: Value) -> Register:
-        """A number of float32 in all lanes."""
-        return self.v.view(self.v.splat(bits, "i32"), "f32")
+    def _numbers(self, bits: Value, like: Sequence[Register]) -> list[Register]:
+        """A number of float32 in all lanes of registers like others."""
+        v, lanes = self.v, [self.v.lanes_of(register) for register in like]
+        made = {count: v.view(v.splat(bits, "i32", count), "f32") for count in dict.fromkeys(lanes)}
+        return [made[count] for count in lanes]

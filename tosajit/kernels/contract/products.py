@@ -6,8 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tosajit.kernels.sets.description import EIGHTS, InstructionSet
-from tosajit.kernels.sets.values import Register, Value
+from tosajit.kernels.sets.values import BYTES, Register, Value
 from tosajit.kernels.sets.vectors import Vectors
+
+WORD = 4
+"""Bytes of a column in a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +62,17 @@ class Product:
         sign = v.opaque(v.constant(-v.isa.bias, self.kind))
         return [left ^ sign for left in lefts]
 
-    def operand(self, v: Vectors, where: Value) -> Register:
-        """Load what meets them, or what meets other vectors."""
-        return v.load(where, self.kind)
+    def operand(self, v: Vectors, where: Value, columns: int | None = None) -> Register:
+        """Load what meets them, or what meets other vectors; of so many columns."""
+        return v.load(where, self.kind, None if columns is None else columns * WORD // BYTES[self.kind])
 
-    def zero(self, v: Vectors) -> Register:
+    def zero(self, v: Vectors, columns: int | None = None) -> Register:
         """Return a total of nothing."""
-        return v.constant(0, self.total)
+        return v.constant(0, self.total, columns)
 
-    def start(self, v: Vectors, initial: Value) -> Register:
+    def start(self, v: Vectors, initial: Value, columns: int | None = None) -> Register:
         """Return the total that columns start with."""
-        return self.zero(v) if self.total == "f32" else v.load(initial, self.total)
+        return self.zero(v, columns) if self.total == "f32" else v.load(initial, self.total)
 
     def finished(self, v: Vectors, total: Register) -> Register:
         """Return a total as a register of columns."""

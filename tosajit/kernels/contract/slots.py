@@ -280,6 +280,7 @@ class TileJob(Numbered):
     """Address of the sums: rows of two panels."""
     HEIGHT = auto()
     PANELS = auto()
+    """Of float32, as many more as a tile has at most where half of the last panel has no columns."""
     DEPTH = auto()
     FACTOR = auto()
     """int8: what the sum of a row counts for each column, minus the zero point of B; int16: 1 for halves."""

@@ -199,6 +199,7 @@ def _values(spec: ContractSpec) -> dict[str, object]:
         "IN_REGISTERS": False,
         "SIGNED": isa.signed,
         "MASKED": isa.masked,
+        "HALVES": isa.masked and left == "f32",
         "reload_sum": SUMS.get(left, "load_f32"),
         "load_a": f"load_{left}",
         "store_a": f"store_{left}",

@@ -48,6 +48,8 @@ FLIPPED = True
 """Whether they count from -BIAS in products."""
 NARROW, SPLIT, FLOAT, CAREFUL = True, False, False, False
 """Whether A is int8; B int16, as two halves; sums are float32; operands bf16, with care for small ones."""
+HALVES = False
+"""Whether tiles of float32 can leave out half of their last panel."""
 RESCALE, FUSED, IN_REGISTERS, SIGNED, MASKED = True, True, True, True, True
 """Whether vector code rescales sums; whether that is what is stored; whether it can be without memory, even
 if the sign of a sum matters to its rounding."""

@@ -34,13 +34,16 @@ def tile(product: Product, v: Vectors, address: Value) -> None:
     job, product, isa = Record(v, address), product.on(v.isa), v.isa.tiles_of(product.kind)
     panels = HALVES if product.halves else isa.panels
 
-    def case(rows: int, columns: int) -> None:
-        name = f"contract_tile_{product.name}_{rows}x{columns}"
-        v.call(name, partial(_stored, loops(v, product, rows, columns)), address)
+    def case(rows: int, columns: int, half: bool) -> None:
+        name = f"contract_tile_{product.name}_{rows}x{columns}{'_half' if half else ''}"
+        v.call(name, partial(_stored, loops(v, product, rows, columns, half)), address)
 
     choice = job[TileJob.PANELS] * 16 + job[TileJob.HEIGHT]
-    sizes = [(rows, columns) for columns in range(1, panels + 1) for rows in isa.heights]
-    v.switch(choice, {16 * columns + rows: partial(case, rows, columns) for rows, columns in sizes})
+    halves = (False, True) if product.ends and isa.masked else (False,)
+    sizes = [
+        (rows, columns, half) for half in halves for columns in range(1, panels + 1) for rows in isa.heights
+    ]
+    v.switch(choice, {16 * (size[1] + panels * size[2]) + size[0]: partial(case, *size) for size in sizes})
 
 
 def _stored(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
@@ -59,7 +62,9 @@ def _stored(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
         places = [v.loaded(offsets + 8 * row) << 2 for row in range(body.rows)]
         # Results of rows that are done may lie where their addends were: those of now are none.
         rows = [v.choose(done > row, words, out + place) for row, place in enumerate(places)]
-        Ending.of_tile(v, job).store(sums, rows, v.number(0), [other + place for place in places])
+        others = [other + place for place in places]
+        lanes = body.lanes(v, body.panels - 1) if isinstance(body, TileLoops) else None
+        Ending.of_tile(v, job).store(sums, rows, v.number(0), others, lanes)
 
     if body.product.ends:
         v.when(job[TileJob.FUSED] > 0, end, store)
@@ -67,10 +72,11 @@ def _stored(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
         store()
 
 
-def loops(v: Vectors, product: Product, rows: int, panels: int) -> TileLoops | PairLoops:
+def loops(v: Vectors, product: Product, rows: int, panels: int, half: bool = False) -> TileLoops | PairLoops:
     """Return the loops of one size of tile."""
-    kind = PairLoops if product.kind in v.isa.row_pairs else TileLoops
-    return kind(product, rows, panels)
+    if product.kind in v.isa.row_pairs:
+        return PairLoops(product, rows, panels)
+    return TileLoops(product, rows, panels, half)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +86,24 @@ class TileLoops:
     product: Product
     rows: int
     panels: int
+    half: bool = False
+    """Whether only the first half of the last panel counts: its registers are half as long then."""
+
+    def lanes(self, v: Vectors, panel: int) -> int:
+        """Return the columns of a panel that count."""
+        return v.isa.lanes // 2 if self.half and panel == self.panels - 1 else v.isa.lanes
 
     def sums(self, v: Vectors, operands: Operands, initial: Value) -> list[Register]:
         """Return the sums, row by row."""
         size = self.rows * self.panels
         chains = v.isa.sums_apart(size)
-        zero = self.product.zero(v)
-        first = [self.product.start(v, initial + p * v.isa.register_bytes) for p in range(self.panels)]
-        totals = first * self.rows + [zero] * (size * (chains - 1))
+        lanes = [self.lanes(v, panel) for panel in range(self.panels)]
+        zeros = [self.product.zero(v, count) for count in lanes]
+        first = [
+            self.product.start(v, initial + panel * v.isa.register_bytes, count)
+            for panel, count in enumerate(lanes)
+        ]
+        totals = first * self.rows + zeros * (self.rows * (chains - 1))
         totals[:size] = self._continued(v, operands, totals[:size])
         walk = _Walk(self, v, operands, chains)
 
@@ -107,7 +123,9 @@ class TileLoops:
             return totals
         there, words = operands.sums
         places = [words + place for place in places_of(v, self.rows, self.panels)]
-        return v.loop(there, totals, lambda _, now: [v.load(where, self.product.total) for where in places])
+        kind, lanes = self.product.total, [self.lanes(v, panel) for panel in range(self.panels)] * self.rows
+        parts = list(zip(places, lanes, strict=True))
+        return v.loop(there, totals, lambda _, now: [v.load(where, kind, count) for where, count in parts])
 
 
 def places_of(v: Vectors, rows: int, panels: int) -> list[int]:
@@ -131,7 +149,9 @@ class _Walk:
         while len(groups) < -(-self.body.rows // 3):
             groups.append(v.kept(groups[-1] + (a_row + a_row) + a_row))
         inner: Sequence[Value] = [*groups, *values]
-        several = max(self.chains, v.steps_at_once(self.body.product.kind, self.body.panels))
+        # Registers of two sizes leave LLVM none for more steps of the highest tiles.
+        mixed = self.body.half and self.body.panels > 1
+        several = max(self.chains, 1 if mixed else v.steps_at_once(self.body.product.kind, self.body.panels))
         if several > 1:
             inner = v.loop(steps // several, inner, lambda index, now: self.steps(now, several))
             steps = steps % several
@@ -152,11 +172,14 @@ class _Walk:
             if step % together == 0:
                 lefts = [product.broadcasts(v, row + 4 * step, together) for row in rows]
             panels = [b + step * step_bytes + (self.operands.b_panel if p else 0) for p in range(body.panels)]
-            columns = [product.operand(v, where) for where in panels]
+            columns = [product.operand(v, where, body.lanes(v, p)) for p, where in enumerate(panels)]
             for row, left in enumerate(lefts):
                 for panel, column in enumerate(columns):
                     place = (step % self.chains * body.rows + row) * body.panels + panel
-                    totals[place] = product.multiplied(v, totals[place], left[step % together], column)
+                    factor, count = left[step % together], body.lanes(v, panel)
+                    if count < v.isa.lanes:
+                        factor = v.shuffled(factor, factor, range(count))
+                    totals[place] = product.multiplied(v, totals[place], factor, column)
         moved = [group + 4 * unroll for group in groups]
         return [*moved, b + step_bytes * unroll, *ahead, *totals]
 

@@ -232,6 +232,10 @@ class Vectors:
         read, near, data = (constant(number, I32) for number in (0, 2, 1))
         self._call("llvm.prefetch.p0", VOID, [pointer, read, near, data])
 
+    def lanes_of(self, register: Register) -> int:
+        """Return how many lanes a register has."""
+        return register.lanes
+
     # Permuting.
 
     def shuffled(self, first: Register, second: Register, lanes: Sequence[int]) -> Register:
