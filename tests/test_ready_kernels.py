@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import archives
+import kernel_networks
 import package_build
 import pytest
 import ready_kernels
+import varied_networks
 from setuptools import build_meta
 
 from tosajit.kernels import ready
@@ -61,9 +63,11 @@ def test_kernels_are_put_where_they_are_looked_for() -> None:
 
 
 def test_the_networks_whose_kernels_come_along_are_there(tmp_path: Path) -> None:
-    archives.unpack(ready_kernels.NETWORKS, tmp_path)
-    kinds = {path.stem.rpartition("_")[2] for path in tmp_path.iterdir()}
-    assert kinds == {"f32", "i8", "i16x8"}
+    for archive in ready_kernels.NETWORKS:
+        archives.unpack(archive, tmp_path)
+    names = {path.stem for path in tmp_path.iterdir()}
+    assert {name.rpartition("_")[2] for name in names} == {"f32", "i8", "i16x8"}
+    assert {f"{name}_i8" for name in (*kernel_networks.NETWORKS, *varied_networks.NETWORKS)} <= names
 
 
 @pytest.mark.parametrize(("value", "needed"), [("none", False), ("host", True), (None, True)])
