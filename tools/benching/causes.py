@@ -12,9 +12,8 @@ from collections.abc import Mapping
 CAUSES: Mapping[str, str] = {
     "autoencoder": (
         "266 KB of weights pass through the core in a call: 2.3 µs at the 118 GB/s that the second-level "
-        "cache gives. A tenth of a call is what Python takes to call C, a tenth the kernels around the "
-        "register tiles of ten groups of one row each, a tenth the driver and the arguments that it fills "
-        "in"
+        "cache gives, which is what loops over them take in C, too, three quarters of a call. A twelfth is "
+        "what Python takes to call C, the rest the beginnings and ends of ten kernels"
     ),
     "resnet8": (
         "3 × 3 with 16 channels, two fifths of a run, reaches 55% of the peak of products: each product of a "
@@ -53,8 +52,8 @@ CAUSES: Mapping[str, str] = {
         "quarter of the products, which others take; concatenating and repeating are 3% of a run"
     ),
     "gru_i8": (
-        "bounds allow a tenth of the time: a hundred groups of one row each, of which the driver and what "
-        "surrounds tiles take the most"
+        "two thirds of a run are what is done with the sums of each step, in two or three groups of 48 "
+        "elements whose tables are looked up one by one"
     ),
     "mobilenet_v2_f32": (
         "pointwise layers of 16 to 24 channels reach 72% to 81% of the peak of FMA: bias, bounds and stores "
