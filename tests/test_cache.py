@@ -15,9 +15,10 @@ from pathlib import Path
 import llvmlite.binding as llvm
 import pytest
 
+from tosajit import kernels
 from tosajit.cli import main
 from tosajit.kernels import objects
-from tosajit.kernels.cache import LOCKS, cache_folder, clear_cache, trim
+from tosajit.kernels.cache import LOCKS, cache_bytes, cache_folder, cached_objects, clear_cache, trim
 
 SOURCE = """
 from tosajit.kernels.intrinsics import load_i64, store_i64
@@ -246,6 +247,26 @@ def test_a_file_that_the_system_keeps_is_left_in_the_cache(
     monkeypatch.setattr(Path, "unlink", unlinked)
     assert empty() in (before - 1, None)
     assert [path.name for path in cache.glob("*.tjx")] == [kept.name]
+
+
+@pytest.mark.parametrize("empty", [clear_cache, partial(trim, 0)])
+def test_a_folder_that_is_called_as_an_object_is_left_in_the_cache(
+    empty: Callable[[], object], cache: Path
+) -> None:
+    odd, other = (cache / f"{digit * 32}.tjx" for digit in "ab")
+    odd.mkdir()
+    other.write_bytes(b"12345")
+    empty()
+    assert [path.name for path in cache.glob("*.tjx")] == [odd.name]
+
+
+def test_files_that_others_delete_meanwhile_count_for_nothing(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = cache / f"{'0' * 32}.o"
+    monkeypatch.setattr(kernels.cache, "_files", lambda: iter([gone]))
+    assert cache_bytes() == 0
+    assert [one.bytes for one in cached_objects()] == [0]
 
 
 def test_the_cache_is_for_the_user_alone(tmp_path: Path) -> None:

@@ -200,9 +200,7 @@ def has(name: str) -> bool:
 
 def cached_objects() -> tuple[CachedObject, ...]:
     """Return what the cache holds, by name."""
-    return tuple(
-        CachedObject(path.stem, path.stat().st_size) for path in sorted(_files()) if path.suffix == ".o"
-    )
+    return tuple(CachedObject(path.stem, _size(path)) for path in sorted(_files()) if path.suffix == ".o")
 
 
 def cached_executables() -> int:
@@ -232,7 +230,7 @@ def trim(most: int) -> None:
 
 def cache_bytes() -> int:
     """Return the size of the cache, texts included."""
-    return sum(path.stat().st_size for path in _files())
+    return sum(map(_size, _files()))
 
 
 def clear_cache() -> int:
@@ -241,12 +239,20 @@ def clear_cache() -> int:
 
 
 def _removed(path: Path) -> bool:
-    """Delete a file; false if it has to stay, as Windows keeps what a process has as memory."""
+    """Delete a file; false if it has to stay, as Windows keeps what a process has as memory, or is none."""
     try:
         path.unlink(missing_ok=True)
-    except PermissionError:
+    except OSError:
         return False
     return True
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file; none if another process has deleted it by now."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
 
 
 def _files() -> Iterator[Path]:
