@@ -76,6 +76,7 @@ def test_short_rows_are_joined_where_their_number_allows_it() -> None:
     assert nests_of(largest, values((1, 1961, 19), np.int8)) == 2
     assert nests_of(largest, values((1, 1009, 19), np.int8)) == 1
     assert nests_of(largest, values((1, 1000, 200), np.int8)) == 1
+    assert nests_of(largest, values((1, 64, 64), np.int8)) == 1
     assert nests_of(largest, values((1, 1961, 19), np.float32)) == 1
 
 

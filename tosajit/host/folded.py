@@ -17,7 +17,9 @@ WIDE = 128
 """Elements of a row from which on it is wide enough, and to which shorter ones are joined."""
 INTEGERS = frozenset({"i8", "i16", "i32"})
 MANY = 8
-"""Rows that a longer one has to be made of often enough to pay."""
+"""Longer rows that there have to be."""
+LEAST = 1 << 14
+"""Elements that are worth a nest more."""
 
 
 def folded(nest: Nest, number: int) -> tuple[list[Nest], dict[str, Access]]:
@@ -78,7 +80,7 @@ def _dense_rows(nest: Nest) -> int | None:
 def _joined(nest: Nest) -> int:
     """How many rows are joined to one; 0 if that does not pay."""
     width, rows = nest.axes[nest.outer - 1].extent, nest.axes[-1].extent
-    if width >= WIDE:
+    if width >= WIDE or nest.points < LEAST:
         return 0
     counts = range(-(-WIDE // width), rows // MANY + 1)
     return next((count for count in counts if rows % count == 0), 0)
