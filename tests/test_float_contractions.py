@@ -354,3 +354,17 @@ def test_tiles_that_begin_early_finish_no_row_twice(library: str, rows: int) -> 
     out.array[:] = 0
     convolution(g, library, x, packed.address, out, end=Epilogue(ADD, OUTPUT))
     near(out.array, x, weights, lambda left, right: summed(left, right, g), g.depth)
+
+
+@pytest.mark.parametrize("sizes", [(1, 1, 300, 77), (3, 1, 64, 40), (1, 2, 64, 40)])
+@pytest.mark.parametrize("library", ["avx2", "none"])
+def test_one_row_needs_no_packed_weights(
+    library: str, sizes: tuple[int, int, int, int], monkeypatch: Any
+) -> None:
+    batch, rows, depth, columns = sizes
+    rng = np.random.default_rng(depth)
+    left, right = numbers(rng, (batch, rows, depth)), numbers(rng, (batch, depth, columns))
+    monkeypatch.setenv("TOSAJIT_CPU", library)
+    made = tj.compile(tj.trace(ops.matmul, left, right))
+    near(made(left, right), left, right, np.matmul, depth)
+    assert (len(made.explain()) == 1) == (rows == 1 or library == "none")

@@ -20,6 +20,8 @@ from benching.layer_files import NAMES
 from benching.rows import forced
 
 PEERS_OF = {"tflite": ("litert", "openvino"), "onnx": ("onnxruntime", "openvino")}
+HELD = ("openvino",)
+"""The peers that can be held to a set of instructions."""
 
 
 def main() -> int:
@@ -38,7 +40,7 @@ def main() -> int:
         if not own:
             continue
         with ExitStack() as stack:
-            engines = ("tosajit", *peers)
+            engines = ("tosajit", *(HELD if options.cpu_set else peers))
             workers = [stack.enter_context(Worker(engine, options.cpu, environment)) for engine in engines]
             for name in own:
                 times = timed(workers, options.folder / name, options)
