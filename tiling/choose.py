@@ -102,6 +102,8 @@ class Choices(NamedTuple):
 
 LARGE = 64
 """Bytes that a constant must have to be worth a box where units reach out for it."""
+PARTS = 1024
+"""Of a byte, in which the scales of compressed constants are counted."""
 BEYOND = 0.003
 """So much faster must a candidate be that takes more room than is free anyway."""
 
@@ -119,8 +121,8 @@ class Setting:
     constant: tuple[bool, ...]
     scale: tuple[float, ...]
     """Bytes on the way for a byte in the scratchpad: less than one where constants are compressed."""
-    step: float
-    """By how much an offer that needs more room is better."""
+    steps: int
+    """So many make an offer that needs more room twice as good."""
 
 
 def setting(nest: Nest, operands: Mapping[str, Operand], target: Target, nests: int = 1) -> Setting:
@@ -133,9 +135,16 @@ def setting(nest: Nest, operands: Mapping[str, Operand], target: Target, nests: 
         tuple(operand.place == "scratchpad" for operand in found),
         tuple(number in factors for number in range(len(found))),
         tuple(operand.kind == "constant" for operand in found),
-        tuple(1.0 if o.stored_bytes is None else o.stored_bytes / max(o.bytes, 1) for o in found),
+        tuple(map(_scale, found)),
         STEP if nests <= LONG else COARSE,
     )
+
+
+def _scale(operand: Operand) -> float:
+    """Bytes on the way for a byte: of few bits, so that sums are exact in whatever order they are added."""
+    if operand.stored_bytes is None:
+        return 1.0
+    return round(PARTS * operand.stored_bytes / max(operand.bytes, 1)) / PARTS
 
 
 def weights_of(nest: Nest, operands: Mapping[str, Operand]) -> frozenset[int]:
@@ -182,16 +191,17 @@ def choose(
     prices = estimate(offers, operands)
     idle = min((price.cost for price in prices), default=0.0)
     best: list[Candidate | None] = [None] * VIEWS
-    least = [(inf, 0.0)] * VIEWS
+    least = [(inf, 0.0, inf)] * VIEWS
     priced = []
     for number, (need, price) in enumerate(zip(offers.needs, prices, strict=True)):
         if price.cost == inf:
             continue
         more = 1 + BEYOND if need > free else 1
         priced.append(candidate_of(at, offers[number], price._replace(cost=price.cost * more), target))
+        tiles = float(at.menu.counts[offers.rows[number]])
         for way, cost in enumerate(price.views(idle)):
-            if (cost * more, need) < least[way]:
-                least[way] = cost * more, need
+            if (cost * more, need, tiles) < least[way]:
+                least[way] = cost * more, need, tiles
                 best[way] = candidate_of(at, offers[number], price, target)
     return Choices(tuple(dict.fromkeys(choice for choice in best if choice is not None)), tuple(priced))
 
@@ -199,7 +209,7 @@ def choose(
 def offers_of(at: Setting, target: Target, room: int, maker: Maker | None = None) -> Offers:
     """What may be best of all that fits the room."""
     cases = [
-        Case(tuple(boxed.tolist()), at.inside, at.constant, at.scale, target.double_buffering, at.step)
+        Case(tuple(boxed.tolist()), at.inside, at.constant, at.scale, target.double_buffering, at.steps)
         for boxed in ways(at, target)
     ]
     maker = maker or Maker(at.nest, at.menu, target)

@@ -29,8 +29,10 @@ SPLIT, FEWER = 1e-3, 1e-6
 """Of rows that move the same, ones without accumulators, and with fewer tiles, are preferred."""
 UNAVOIDABLE = 0.8
 """Steps are parts of what is beyond so much of the least that any row moves: near that, they are small."""
-STEP, COARSE = 0.05, 0.25
-"""A step, and one in long programs."""
+STEP, COARSE = 14, 3
+"""So many steps double it; in long programs fewer."""
+MANTISSA = 1 << 52
+"""From a power of two to the next, the bits of a number count so far: in each of these steps equally."""
 LONG = 250
 """More nests are a long program."""
 
@@ -91,7 +93,8 @@ class Case:
     scale: tuple[float, ...]
     double: bool
     """Whether boxes may have second copies."""
-    step: float
+    steps: int
+    """How many make twice as much."""
 
 
 @lru_cache(maxsize=1 << 11)
@@ -99,7 +102,7 @@ def offered(menu: Menu, case: Case) -> Way:
     """The offers of one choice of boxes, for all rooms."""
     boxed = np.array(case.boxed, bool)
     need, cost = measured(menu, boxed, case.inside, case.scale)
-    order = np.argsort(need + cost / (1 + cost.max()), kind="stable")
+    order = np.lexsort((menu.counts, cost, need))
     tiles = menu.counts[order]
     floors = np.array((1.0, *LEAST_TILES))[:, None]
     few = [cost[order] + MANY_TILES * tiles]
@@ -107,7 +110,7 @@ def offered(menu: Menu, case: Case) -> Way:
         runs = (menu.runs @ boxed.astype(float))[order]
         few += list(np.where(tiles >= floors, cost[order], np.inf))
         few += list(np.where(tiles >= floors, cost[order] + RUN_BYTES * runs, np.inf))
-    rows = order[_steps_down(np.array(few), case.step)]
+    rows = order[_steps_down(np.array(few), case.steps)]
     moving = (menu.moves[rows] & boxed).any(1) & case.double
     second = menu.seconds[rows] @ boxed.astype(float)
     needs = np.concatenate([need[rows], (need[rows] + second)[moving]])
@@ -129,14 +132,16 @@ def measured(
     return menu.rooms @ own + menu.accumulators, cost
 
 
-def _steps_down(measures: Numbers, step: float) -> NDArray[np.intp]:
-    """Where one of the measures (rows) goes down by a step from left to right, or is least."""
+def _steps_down(measures: Numbers, steps: int) -> NDArray[np.intp]:
+    """Where one of the measures (rows) goes down by a step from left to right, or is least.
+
+    Steps are read off the bits, as logarithms may differ from one CPU to another.
+    """
     least = measures.min(1)
     measures, least = measures[least < np.inf], least[least < np.inf]
-    with np.errstate(divide="ignore"):
-        levels = np.ceil(np.log(measures - UNAVOIDABLE * least[:, None]) / step)
+    levels = (measures - UNAVOIDABLE * least[:, None]).view(np.int64) // (MANTISSA // steps)
     levels = np.minimum.accumulate(levels, 1)
-    first = levels < np.inf
+    first = np.isfinite(measures)
     first[:, 1:] &= levels[:, 1:] < levels[:, :-1]
     first[np.arange(len(first)), measures.argmin(1)] = True
     return np.flatnonzero(first.any(0))
