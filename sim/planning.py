@@ -70,7 +70,7 @@ def judge(machine: Machine) -> Judge:
         cycles, traffic = follow(program, machine)
         memories: tuple[Memory, ...] = "offchip", "level2", "scratchpad"
         sizes = [moved(traffic, memory) for memory in memories]
-        whole = price.cost(cycles, *sizes)
+        whole = price.cost(cycles, *sizes) - price.waiting(*sizes[:2])
         return whole, whole + price.counted_byte * sizes[0]
 
     return cost
@@ -228,8 +228,14 @@ class _Group:
 
     def bound(self, moves: _Moves, work: _Work) -> Price:
         """What a section costs at least that moves so much, and does so much work or more."""
-        least = self.least(moves, work)
-        return Price(least, self.figures.price.cycle * moves.early, least - self.busy(moves, work))
+        least, later = self.least(moves, work), self.later(moves, work)
+        early = self.figures.price.cycle * moves.early
+        return Price(least, early, least - self.busy(moves, work), later=later)
+
+    def later(self, moves: _Moves, work: _Work) -> float:
+        """What bytes cost as nothing else comes meanwhile."""
+        offchip, level2 = moves.bytes - moves.of_level2 + work.far, moves.of_level2 + work.between
+        return self.figures.price.waiting(offchip, level2)
 
     def price(self, look: _Look) -> Price:
         """What a section costs, which is worked out once."""
@@ -241,9 +247,9 @@ class _Group:
         """What sections that are not yet made cost at least, and what of that may come early."""
         if not isinstance(sections, Offers):
             return [Price(0.0)] * len(sections)
-        byte = SURE * self.figures.byte
+        byte, later = SURE * self.figures.byte, max(self.figures.price.later)
         return [
-            Price(byte * size, byte * early)
+            Price(byte * size, byte * early, later=later * size)
             for size, early in zip(sections.moved, sections.early, strict=True)
         ]
 
@@ -274,7 +280,8 @@ class _Group:
         cycle, idle = figures.price.cycle, max(run.cycles - busy, 0)
         cost, early = self.cost(run.cycles, moves, work), cycle * min(moves.early, run.cycles)
         offchip = moves.bytes - moves.of_level2 + work.far
-        return Price(cost, early, cycle * idle, figures.price.counted_byte * offchip)
+        counted = figures.price.counted_byte * offchip
+        return Price(cost, early, cycle * idle, counted, self.later(moves, work))
 
     def moves(self, section: Section) -> _Moves:
         """The transfers of a section."""

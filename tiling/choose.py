@@ -32,20 +32,27 @@ class Price(NamedTuple):
     """What the section after may spare so, as far as transfers of this one leave time for that."""
     moved: float = 0.0
     """What its bytes would cost beside that if they counted for themselves."""
+    later: float = 0.0
+    """What its bytes cost as nothing else comes meanwhile, of which a section by itself knows nothing."""
 
     def views(self, room: float) -> tuple[float, ...]:
-        """The cost alone, behind a section that has time for its constants, and if others' may come, too.
+        """The cost alone and of itself, behind a section that has time for its constants, and before others.
 
-        Of the idle time at its end, parts of `room` count.
+        Of the idle time at its end, in which others' constants may come, parts of `room` count.
         """
-        cost, early, idle, _ = self
+        cost, early, idle, _, later = self
         late = cost - early
-        return cost, late, *[late - (idle if idle < room * part else room * part) for part in NEXT]
+        return (
+            cost,
+            cost - later,
+            late,
+            *[late - (idle if idle < room * part else room * part) for part in NEXT],
+        )
 
 
 NEXT = 0.06, 0.25, 1.0
 """Constants of the section after are taken to need such parts of a section's time."""
-VIEWS = 2 + len(NEXT)
+VIEWS = 3 + len(NEXT)
 
 
 class Bar:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from math import inf
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,8 @@ EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
 SMALLER, LEAST_SIZE = 56, 256
 """Smaller scratchpads that are looked at, for so many groups in all, and the least one."""
+FEW = 48
+"""So few groups are also planned without stripes that move much less, as what moves less may take longer."""
 SMALL = 128
 """A part of so many of the scratchpad, and less, is a small box."""
 
@@ -34,10 +37,21 @@ AHEAD = 2
 """Steps before a section's own in which its first loads find their place free, if there is room."""
 DOUBT = 1.1
 """Programs are about as good whose estimates are so much apart."""
-GIVEN = 0.003
+GIVEN = 0.005
 """So much may be given for a program that moves less."""
 
 _TIME = itemgetter(1)
+
+
+class Aim(NamedTuple):
+    """How often parts of prices count for sections that are chosen together."""
+
+    moved: float = 0.0
+    later: float = 0.0
+    early: float = 1.0
+
+
+BALANCED, SPARING, HASTY, ALONE = Aim(), Aim(moved=1.0), Aim(later=-1.0), Aim(early=0.0)
 
 Key = tuple[str, int, int]
 """What has an address in the scratchpad: a tensor by name, or an image by section and access."""
@@ -86,7 +100,7 @@ def plan(
     if len(striped) == len(nests) or target.cores > 1:
         return _best(_planned(nests, operands, target, estimate), judge)
     found = _planned(striped, buffers, target, estimate)
-    if not surely:
+    if not surely or len(nests) <= FEW:
         found = [*_planned(nests, operands, target, estimate), *found]
     return _best(found, judge)
 
@@ -202,13 +216,14 @@ class Planner:
                 yield other, max(time, self.time)
 
     def sparing(self) -> Iterator[Timed]:
-        """The program of those of all sections that may be best that move little, if it is another one."""
+        """Programs of all sections that may be best: those that move little, are fast, or are so alone."""
         if self.estimate is not None:
-            sections, other = self.sections, self.program(every=True, sparing=True)
-            if self.sections != sections:
-                yield other, self.time
+            for aim in (SPARING, HASTY, ALONE):
+                sections, other = self.sections, self.program(every=True, aim=aim)
+                if self.sections != sections:
+                    yield other, self.time
 
-    def program(self, every: bool = False, sparing: bool = False) -> Program:
+    def program(self, every: bool = False, aim: Aim = BALANCED) -> Program:
         """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
         residence = self.residence
         while True:
@@ -218,7 +233,7 @@ class Planner:
             options = [some.priced or some.best if every else some.best for some in choices]
             crowded = [step for step, some in enumerate(options) if not some]
             if not crowded:
-                self.sections = self._line(options, rooms, sparing)
+                self.sections = self._line(options, rooms, aim)
                 addresses, total = self._allocated()
                 if total <= self.capacity:
                     return self._finished(addresses, total)
@@ -246,18 +261,18 @@ class Planner:
         return found
 
     def _line(
-        self, options: Sequence[tuple[Candidate, ...]], rooms: Sequence[int], sparing: bool
+        self, options: Sequence[tuple[Candidate, ...]], rooms: Sequence[int], aim: Aim
     ) -> list[Section | None]:
-        """Of each step's options those that together cost least, with bytes if it is `sparing`."""
+        """Of each step's options those that together cost least, with bytes as the `aim` says."""
         totals, left, idle = np.zeros(1), np.full(1, -inf), np.zeros(1)
         back: list[list[int]] = []
         spent: list[NDArray[np.float64]] = []
         for step, some in enumerate(options):
             prices = np.array([(*choice.price, choice.need, choice.early) for choice in some])
-            cost, early, own, moved, need, sooner = prices.T[:, :, None]
+            cost, early, own, moved, later, need, sooner = prices.T[:, :, None]
             # Behind another one, in whose room they fit, the first constants may come early.
-            spent.append(cost - np.where(sooner <= left, np.minimum(early, idle), 0.0))
-            ways = totals + (moved if sparing else 0.0) + spent[-1]
+            spent.append(cost - np.where(sooner <= left, aim.early * np.minimum(early, idle), 0.0))
+            ways = totals + aim.moved * moved + aim.later * later + spent[-1]
             back.append(ways.argmin(1).tolist())
             totals, left, idle = ways.min(1), rooms[step] - need[:, 0], own[:, 0]
         sections: list[Section | None] = [None] * len(options)

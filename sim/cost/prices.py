@@ -23,6 +23,8 @@ class Prices:
     scratchpad_byte: float
     counted_byte: float
     """What one of the off-chip memory would cost besides, of plans for time that take as long: its cycles."""
+    later: tuple[float, float]
+    """What of a byte's cost, off-chip and of level 2, is for what cannot come meanwhile."""
 
     @staticmethod
     def of(machine: Machine) -> Prices:
@@ -37,15 +39,19 @@ class Prices:
         offchip, pad = energy.picojoules_per_offchip_byte, energy.picojoules_per_scratchpad_byte
         joules /= ((rate or 1.0) * offchip + leakage) or 1.0
         traffic /= rate or 1.0
-        later, between = LATER * time / rate if rate else 0.0, 0.0
+        later, between, waited = LATER * time / rate if rate else 0.0, 0.0, 0.0
         if (level2 := machine.level2) is not None:
             between = joules * level2.picojoules_per_byte
             if level2.bandwidth_bytes_per_second is not None:
-                between += LATER * time * machine.clock_hz / level2.bandwidth_bytes_per_second
+                waited = LATER * time * machine.clock_hz / level2.bandwidth_bytes_per_second
         least = 0.0 if time else BREAK * (traffic + joules)
         cycle, byte = time + joules * leakage + least, later + traffic + joules * offchip
         counted = 1.0 / rate if rate and time and not joules and not traffic else 0.0
-        return Prices(cycle, byte, between, joules * pad, counted * time)
+        return Prices(cycle, byte, between + waited, joules * pad, counted * time, (later, waited))
+
+    def waiting(self, offchip: float, level2: float) -> float:
+        """What so many bytes cost as nothing else comes meanwhile."""
+        return self.later[0] * offchip + self.later[1] * level2
 
     def cost(self, cycles: float, offchip: float, level2: float, scratchpad: float) -> float:
         """What so many cycles, and bytes of the memories, cost."""

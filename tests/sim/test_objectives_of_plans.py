@@ -126,7 +126,9 @@ def test_prices_are_those_of_cycles() -> None:
     def prices(objective: str) -> Prices:
         return Prices.of(base.replace({"planner.objective": objective}))
 
-    assert prices("time") == Prices(1.0, LATER / rate, 0.0, 0.0, counted_byte=1 / rate)
+    assert prices("time") == Prices(
+        1.0, LATER / rate, 0.0, 0.0, counted_byte=1 / rate, later=(LATER / rate, 0.0)
+    )
     assert prices("time + 2 traffic").offchip_byte == pytest.approx((LATER + 2) / rate)
     assert prices("time + 2 traffic").counted_byte == 0
     joules = prices("energy")
