@@ -107,9 +107,27 @@ def contracts_constant(nest: Nest) -> bool:
     factors = {roles.data, roles.weights}
     for number, access in enumerate(nest.reads):
         moving = {axis for axis, step in enumerate(access.steps(count)) if step}
-        if number not in factors and moving <= filters and BYTES[access.type] >= 4:
+        if number in factors or not moving <= filters or BYTES[access.type] < 4:
+            continue
+        # A single number is a bias if it is added to the sums; others are factors of a scale.
+        if moving or not filters or _is_added(nest, number):
             return True
     return roles.depthwise
+
+
+def _is_added(nest: Nest, number: int) -> bool:
+    """Whether what a read finds is added to the sums as they are."""
+    waiting = [write.value for write in nest.writes]
+    seen = set(waiting)
+    while waiting:
+        expr = waiting.pop()
+        parts = expr.operands
+        if {one.op for one in parts} == {"acc", "read"} and expr.scalar.family == "add":
+            if any(one.op == "read" and one.number == number for one in parts):
+                return True
+        waiting += [one for one in parts if one not in seen]
+        seen.update(parts)
+    return False
 
 
 def kept(channels: int) -> int:

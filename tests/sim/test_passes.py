@@ -308,3 +308,13 @@ def test_weights_without_information_take_few_bytes() -> None:
     assert coded_bytes(np.zeros((0, 1, 1, 8), np.int8)) == 0
     assert scale_bytes(16, "u55") == 160
     assert (scale_bytes(3, "u55"), scale_bytes(3, "u85")) == (32, 160)
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+def test_a_product_of_two_maps_is_one_with_a_single_head_too(heads: int) -> None:
+    builder = GraphBuilder()
+    left, right = (builder.input(name, INT8, (heads, 8, 8)) for name in "ab")
+    sums = builder.add(MATMUL(), [left, right, zero(builder, INT8), zero(builder, INT8)])
+    builder.output(rescaled(builder, sums, False))
+    (nest,) = groups(builder.build())
+    assert not contracts_constant(nest)
