@@ -16,6 +16,7 @@ from validating.networks import resnet50
 
 import tosajit as tj
 from sim import CoresReport
+from sim.events.network import Network as Links
 from sim.spreading import WAYS, changing_once
 from tests.fuzzing import check_calls
 from tests.strategies import Drawn, graphs
@@ -218,6 +219,19 @@ def test_what_comes_once_goes_over_each_link_once(network: str, links: int) -> N
     assert isinstance(report, CoresReport)
     assert report.between_bytes == 0
     assert report.energy["network"] == pytest.approx(7e-12 * links * report.multicast_bytes)
+
+
+@pytest.mark.parametrize(("cores", "columns"), [(4, 2), (7, 3), (7, None), (6, None), (5, 4), (3, 1), (5, 5)])
+def test_ways_through_a_mesh_lead_from_neighbour_to_neighbour(cores: int, columns: int | None) -> None:
+    topology = {"network": "mesh", "columns": columns}
+    network = Links(tj.machine("systolic-16").replace({"cores": cores, "topology": topology}))
+    for source, target in product(range(cores), repeat=2):
+        (row, column), (last_row, last) = (divmod(core, network.columns) for core in (source, target))
+        links = network.route(source, target)
+        assert len(links) == abs(row - last_row) + abs(column - last)
+        assert [source, *(end for _, end in links)] == [*(start for start, _ in links), target]
+        assert all(0 <= core < cores for link in links for core in link)
+        assert all(abs(one - other) in (1, network.columns) for one, other in links)
 
 
 def test_a_slow_network_delays_what_comes_once() -> None:

@@ -25,6 +25,7 @@ class Network:
         self.rate = None if rate is None else rate / machine.clock_hz
         self.picojoules = machine.energy.picojoules_per_network_byte
         """Of a byte on each link."""
+        self.cores = machine.cores
         self.columns = self.topology.columns or columns(machine.cores)
         self.free: dict[Link, int] = {}
         """When each link has carried all that was given to it."""
@@ -32,18 +33,19 @@ class Network:
         """Bytes that went over each link."""
 
     def route(self, source: int, target: int) -> list[Link]:
-        """The links from one core to another: along the row first, then along the column."""
+        """The links from one core to another: along the row first, then along the column.
+
+        Where the last row ends before the column, it is the other way round.
+        """
         if self.topology.network == "bus":
             return [BUS]
         (row, column), (last_row, last_column) = divmod(source, self.columns), divmod(target, self.columns)
-        stops = [source]
-        while column != last_column:
-            column += 1 if column < last_column else -1
-            stops.append(row * self.columns + column)
-        while row != last_row:
-            row += 1 if row < last_row else -1
-            stops.append(row * self.columns + column)
-        return list(pairwise(stops))
+        along, across = _steps(column, last_column), _steps(row, last_row)
+        if row * self.columns + last_column < self.cores:
+            places = [(row, one) for one in along] + [(one, last_column) for one in across]
+        else:
+            places = [(one, column) for one in across] + [(last_row, one) for one in along]
+        return list(pairwise((source, *(one * self.columns + other for one, other in places))))
 
     def tree(self, source: int, targets: Sequence[int]) -> list[Link]:
         """The links over which what a core sends reaches some others, each once."""
@@ -63,6 +65,11 @@ class Network:
             self.carried[link] = self.carried.get(link, 0) + size
         hops = max(len(self.route(source, target)) for target in targets)
         return start + busy + hops * self.topology.hop_latency_cycles
+
+
+def _steps(first: int, last: int) -> range:
+    """Where a way leads from one place to another, without the first."""
+    return range(first + 1, last + 1) if first < last else range(first - 1, last - 1, -1)
 
 
 def columns(cores: int) -> int:
