@@ -221,6 +221,31 @@ def test_what_comes_once_goes_over_each_link_once(network: str, links: int) -> N
     assert report.energy["network"] == pytest.approx(7e-12 * links * report.multicast_bytes)
 
 
+@pytest.mark.parametrize(("network", "links"), [("bus", 1), ("mesh", 3)])
+def test_what_all_cores_take_from_one_goes_over_each_link_once(network: str, links: int) -> None:
+    """By channels each core needs all that the others have made."""
+
+    @tj.jit
+    def products(x: Any) -> Any:
+        weights = np.ones((1, 64, 64), np.int8)
+        y = tj.ops.matmul(x, weights).astype(np.int8)
+        return tj.ops.matmul(y, weights)
+
+    graph = products.graph(np.zeros((1, 64, 64), np.int8))
+    changes = {"topology__network": network, "energy__picojoules_per_network_byte": 7.0}
+    machine = two(cores=4, planner__split="channels", **changes)
+    once, each = (
+        tj.simulate(graph, machine.replace({"topology.multicast": multicast})) for multicast in (True, False)
+    )
+    assert isinstance(once, CoresReport)
+    assert isinstance(each, CoresReport)
+    assert once.between_bytes == each.between_bytes == 3 * 64 * 64
+    loaded = links * once.multicast_bytes
+    assert once.energy["network"] == pytest.approx(7e-12 * (links * 64 * 64 + loaded))
+    assert each.energy["network"] > once.energy["network"] - 7e-12 * loaded
+    assert once.cycles < each.cycles
+
+
 @pytest.mark.parametrize(("cores", "columns"), [(4, 2), (7, 3), (7, None), (6, None), (5, 4), (3, 1), (5, 5)])
 def test_ways_through_a_mesh_lead_from_neighbour_to_neighbour(cores: int, columns: int | None) -> None:
     topology = {"network": "mesh", "columns": columns}

@@ -1,8 +1,8 @@
-"""Loads that several cores ask for alike: one command brings them, and all take the data as they come.
+"""What several cores ask for alike: one command brings it, and all take the data as they come.
 
 Parts of a nest often need the same boxes of an operand in the same order, as those that share its rows need
 its weights. Such loads are one: it waits until all cores have room for it, the off-chip memory gives the data
-once, and the network carries them once on each of its links.
+once, and the network carries them once on each of its links. So is what several cores take from another.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from tiling.nest import Affine
 
 @dataclass(slots=True)
 class Cast:
-    """Boxes of an operand that several cores load together, one after another."""
+    """What several cores load or take together, box after box."""
 
-    cores: tuple[int, ...]
+    cores: tuple[int, ...] = ()
     starts: dict[int, int] = field(default_factory=dict)
     """When each core that asks for the next one may start."""
     done: int = 0

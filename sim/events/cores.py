@@ -9,8 +9,9 @@ over the network.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from heapq import heappop, heappush
 
 from sim.cost.costs import Costs
@@ -45,6 +46,8 @@ class _Pull:
     waits: Waits
     members: tuple[str, ...]
     """The operators that it is taken for."""
+    cast: Cast
+    """With all that take it."""
 
 
 @dataclass(slots=True)
@@ -62,6 +65,7 @@ class _Shared:
 
     network: Network
     pad_shared: bool
+    multicast: bool
     offchip: int = 0
     level2: int = 0
     pad: int = 0
@@ -72,6 +76,12 @@ class _Shared:
     done: list[int] = field(default_factory=list)
     """How many sections of each core are over."""
     cores: list[_Core] = field(default_factory=list)
+
+    def join(self, parts: dict[int, Part]) -> None:
+        """Let cores load together what they load alike for their parts of a nest, if that can be."""
+        if self.multicast:
+            join(parts)
+        parts.clear()
 
     def over(self, core: int, sections: int = 1) -> None:
         """So many more sections of a core are over."""
@@ -119,7 +129,7 @@ class _Core:
             shared.over(self.number, int(run.last is not None))
             for pull in step.pulls:
                 yield from self._wait(pull.waits)
-                self._pull(pull)
+                yield from self._pull(pull)
                 shared.over(self.number)
                 yield
             yield from self._wait(step.waits)
@@ -145,7 +155,9 @@ class _Core:
             run.first_load(model, number, first)
             return
         move = model.loads[number].first
-        end = yield from self._meet(cast, part, move, run.due(model, number, first), run.floor)
+        bring = partial(self._bring, cast, part, move, run.floor)
+        yield from self._meet(cast, run.due(model, number, first), bring)
+        end = self._put(move.pad, run.floor, cast.end)
         run.loaded(model, number, first, cast.start, end)
 
     def _tiles(self, part: Part, body: SectionRun, depth: int) -> Iterator[None]:
@@ -171,32 +183,33 @@ class _Core:
         slot = part.model.loads[number]
         move = part.model.moved(slot, classes)
         start = max(body.state[LOAD], body.state[slot.used + copy])
-        end = yield from self._meet(cast, part, move, start, body.floor)
-        body.loaded(slot, copy, cast.start, end, move)
+        yield from self._meet(cast, start, partial(self._bring, cast, part, move, body.floor))
+        body.loaded(slot, copy, cast.start, self._put(move.pad, body.floor, cast.end), move)
 
-    def _meet(
-        self, cast: Cast, part: Part, move: Moved, start: int, floor: int
-    ) -> Generator[None, None, int]:
-        """When a load ends that several cores ask for, which waits until the last of them can start."""
-        state, count = self.run.state, cast.done
+    def _put(self, cycles: int, floor: int, end: int) -> int:
+        """When what comes until some time is in the scratchpad, which takes so many cycles for it."""
+        state = self.run.state
+        state[PAD] = reach = max(state[PAD], floor) + cycles
+        return max(end, reach) if cycles else end
+
+    def _meet(self, cast: Cast, start: int, bring: Callable[[int], int]) -> Iterator[None]:
+        """Wait for all that ask for the same; the last one has it brought, from when on all can take it."""
+        count = cast.done
         cast.starts[self.number] = start
         if len(cast.starts) == len(cast.cores):
-            self._cast(cast, part, move, floor)
+            cast.start = max(cast.starts.values())
+            cast.end, cast.done = bring(cast.start), count + 1
+            cast.starts.clear()
+            self.shared.progress += 1
         while cast.done == count:
             self.blocked = True
             yield
         self.blocked = False
-        end = cast.end
-        if move.pad:
-            state[PAD] = reach = max(state[PAD], floor) + move.pad
-            end = max(end, reach)
-        return end
 
-    def _cast(self, cast: Cast, part: Part, move: Moved, floor: int) -> None:
-        """Bring what several cores ask for: one command of the first of them."""
+    def _bring(self, cast: Cast, part: Part, move: Moved, floor: int, start: int) -> int:
+        """When what several cores load has come: by one command of the first of them."""
         network, state = self.shared.network, self.run.state
         leader, *others = cast.cores
-        start = cast.start = max(cast.starts.values())
         end = start + move.cycles
         if move.far:
             state[OFFCHIP] = reach = max(state[OFFCHIP], floor) + move.far
@@ -206,34 +219,23 @@ class _Core:
             there = start + transfers.setup + transfers.read_latency
             end = max(end, network.carry(leader, others, move.bytes, there))
             self._spend(part.members, network.joules(leader, others, move.bytes))
-        cast.end, cast.done = end, cast.done + 1
-        cast.starts.clear()
-        self.shared.progress += 1
         self.shared.cast_bytes += move.bytes
+        return end
 
     def _spend(self, members: tuple[str, ...], joules: float) -> None:
         self.joules[members] = self.joules.get(members, 0.0) + joules
 
-    def _pull(self, pull: _Pull) -> None:
+    def _pull(self, pull: _Pull) -> Iterator[None]:
         """Take something from another core, behind all that the DMA has been asked to load."""
         run, other = self.run, self.shared.cores[pull.source]
         state, target, origin = run.state, pull.target, pull.origin
-        start = max(state[LOAD], run.written.get(origin.name, 0))
+        due = max(state[LOAD], run.written.get(origin.name, 0))
         low, high = _span(target)
         if target.place == "scratchpad":
-            start = max(start, run.pad.free(low, high))
-        setup, inside = self.rates.far["offchip"].transfers.setup, cycles_of(pull.bytes, self.rates.pad)
-        end = start + setup + self._far(pull, start)
-        if self.shared.pad_shared:
-            state[PAD] = max(state[PAD], start) + 2 * inside
-            end = max(end, state[PAD])
-        else:
-            network, mine = self.shared.network, (self.number,)
-            end = max(end, network.carry(pull.source, mine, pull.bytes, start + setup))
-            self._spend(pull.members, network.joules(pull.source, mine, pull.bytes))
-            for one in (state, other.run.state):
-                one[PAD] = max(one[PAD], start) + inside
-                end = max(end, one[PAD])
+            due = max(due, run.pad.free(low, high))
+        yield from self._meet(pull.cast, due, partial(self._give, pull))
+        start = pull.cast.start
+        end = max(pull.cast.end, self._put(cycles_of(pull.bytes, self.rates.pad), start, start))
         state[LOAD] = end
         run.written[target.name] = max(run.written.get(target.name, 0), end)
         if target.place == "scratchpad":
@@ -241,6 +243,18 @@ class _Core:
         if origin.place == "scratchpad":
             other.run.pad.read(*_span(origin), end)
         self.spans.append(Span("network", pull.members[0], "load", start, end - start))
+
+    def _give(self, pull: _Pull, start: int) -> int:
+        """When a core has given what others take from it at once."""
+        source, network, takers = self.shared.cores[pull.source], self.shared.network, pull.cast.cores
+        setup = self.rates.far["offchip"].transfers.setup
+        end = start + setup + self._far(pull, start)
+        if self.shared.pad_shared:
+            source = self  # of one scratchpad
+        else:
+            end = max(end, network.carry(pull.source, takers, pull.bytes, start + setup))
+            self._spend(pull.members, network.joules(pull.source, takers, pull.bytes))
+        return max(end, source._put(cycles_of(pull.bytes, self.rates.pad), start, start))
 
     def _far(self, pull: _Pull, start: int) -> int:
         """Cycles that the off-chip memory takes for buffers that are there."""
@@ -277,24 +291,24 @@ def _followed(program: SpreadProgram, machine: Machine, times: int) -> _Shared:
         core = core.replace({"dma.channels": min(core.dma.channels, program.channels)})
     rates, costs = Rates.of(core), Costs.of(core.model_copy(update={"launch_overhead_cycles": 0}))
     assert machine.topology is not None
-    shared = _Shared(Network(machine), machine.topology.scratchpad == "shared")
+    topology = machine.topology
+    shared = _Shared(Network(machine), topology.scratchpad == "shared", topology.multicast)
     written: dict[str, int] = {}
     for number, one in enumerate(program.cores):
         made = _Core(number, one, rates, machine.launch_overhead_cycles, shared)
         made.run.written = written
         shared.cores.append(made)
     shared.done = [0] * len(shared.cores)
-    _give_out(program, shared, rates, costs, times, machine.topology.multicast)
+    _give_out(program, shared, rates, costs, times)
     _go(shared)
     return shared
 
 
-def _give_out(
-    program: SpreadProgram, shared: _Shared, rates: Rates, costs: Costs, times: int, multicast: bool
-) -> None:
+def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Costs, times: int) -> None:
     """The steps of all cores, with what each has to wait for; the program so many times."""
-    past = _Past([0] * len(program.cores), {}, {}, [[] for _ in program.cores])
+    past = _Past(len(program.cores))
     models: dict[tuple[int, int], SectionModel] = {}
+    takers: dict[Hashable, Cast] = {}
     now = (0, 0)
     after = [(-1, -1)] * len(program.cores)
     parts: dict[int, Part] = {}
@@ -303,9 +317,8 @@ def _give_out(
     for turn, core, phase in ((turn, *pair) for turn in range(times) for pair in pairs):
         if (turn, phase) != now:
             past.settle()
-            if multicast:
-                join(parts)
-            parts, now = {}, (turn, phase)
+            shared.join(parts)
+            now = (turn, phase)
         own = program.cores[core]
         place = past.places[core] % len(own.sections)
         section = own.sections[place]
@@ -314,6 +327,9 @@ def _give_out(
         if is_pull(section, own):
             pull = _pull_of(program, core, section, waits)
             pulls[core].append(pull)
+            if shared.multicast and pull.origin.place == pull.target.place == "scratchpad":
+                pull.cast = takers.setdefault((now, section.nest.extents, section.nest.reads), pull.cast)
+            pull.cast.cores += (core,)
             if pull.origin.place == "scratchpad":
                 past.taken[pull.source].append((*_span(pull.origin), core, past.places[core]))
         else:
@@ -326,27 +342,33 @@ def _give_out(
             part = parts[core] = Part(model, slots, front, after[core])
             steps.append(_Step(pulls[core], part, waits))
             pulls[core], after[core] = [], now
+            past.begin(core)
         past.note(core, section)
-    if multicast:
-        join(parts)
+    shared.join(parts)
     for one, left in zip(shared.cores, pulls, strict=True):
         one.trailing = len(left)
+        for pull in left:
+            pull.cast.cores = tuple(core for core in pull.cast.cores if core != one.number)
 
 
-@dataclass(slots=True)
 class _Past:
     """What the sections so far have written, and taken from others."""
 
-    places: list[int]
-    """How many each core has."""
-    writers: dict[str, Waits]
-    readers: dict[str, Waits]
-    taken: list[list[tuple[int, int, int, int]]]
-    """By core, addresses that others take from: first, end, by whom, and as which of its sections."""
-    fresh: list[tuple[str, int, int]] = field(default_factory=list)
-    """What this phase writes, which core, and as which of its sections."""
-    seen: list[tuple[str, int, int]] = field(default_factory=list)
-    """The same of what it reads."""
+    def __init__(self, cores: int) -> None:
+        self.places = [0] * cores
+        """How many each core has."""
+        self.writers: dict[str, Waits] = {}
+        self.readers: dict[str, Waits] = {}
+        self.taken: list[list[tuple[int, int, int, int]]] = [[] for _ in range(cores)]
+        """By core, addresses that others take from: first, end, by whom, and as which of its sections."""
+        self.fresh: list[tuple[str, int, int]] = []
+        """What this phase writes, which core, and as which of its sections."""
+        self.seen: list[tuple[str, int, int]] = []
+        """The same of what it reads."""
+        self.over: list[Waits] = [{} for _ in range(cores)]
+        """By core, what it has waited for when its last section begins."""
+        self.asked: list[Waits] = [{} for _ in range(cores)]
+        """And what it waits for behind that."""
 
     def waits(self, core: int, section: Section, program: Program) -> tuple[Waits, set[str]]:
         """What has to be over on other cores before a section, and what it cannot load earlier."""
@@ -356,14 +378,26 @@ class _Past:
             _raise(waits, self.writers[name], but=core)
         for write in section.nest.writes:
             _raise(waits, self.readers.get(write.access.operand, {}), but=core)
-        held = {name for name in names if self.writers[name].keys() - {core}}
+        over = {core: self.places[core], **self.over[core]}
+        held = {
+            name
+            for name in names
+            if any(count > over.get(writer, 0) for writer, count in self.writers[name].items())
+        }
         filled = _filled(section, program)
         for low, high, taker, count in self.taken[core]:
             hit = {name for first, end, name in filled if first < high and low < end}
             if hit:
                 _raise(waits, {taker: count}, but=core)
                 held |= hit
+        _raise(self.asked[core], waits, but=core)
         return waits, held
+
+    def begin(self, core: int) -> None:
+        """A section of a core begins: all that it has asked for is over."""
+        _raise(self.over[core], self.asked[core], but=core)
+        over = self.over[core]
+        self.taken[core] = [one for one in self.taken[core] if one[3] > over.get(one[2], 0)]
 
     def note(self, core: int, section: Section) -> None:
         """A section comes next on a core."""
@@ -389,7 +423,7 @@ def _pull_of(program: SpreadProgram, core: int, section: Section, waits: Waits) 
     )
     target = program.cores[core].operands[write.access.operand]
     members = tuple(dict.fromkeys(section.nest.members))
-    return _Pull(source, origin, target, pulled_bytes(section), waits, members)
+    return _Pull(source, origin, target, pulled_bytes(section), waits, members, Cast())
 
 
 def _span(operand: Operand) -> tuple[int, int]:

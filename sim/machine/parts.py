@@ -245,7 +245,7 @@ class Topology(Part):
     hop_latency_cycles: Cycles = 0
     """Of the bus, or of each link on the way."""
     multicast: bool = True
-    """Whether what cores load alike for parts of a group comes once, and the network carries it to all."""
+    """Whether what several cores load alike, or take from another, comes once, carried to all of them."""
 
 
 class Energy(Part):

@@ -81,15 +81,14 @@ TRAFFIC = (
 CORES = (
     Explanation(
         "mobilenet_v2, . × dot",
-        """what does not halve is waiting for weights: two cores of dot-1024 wait 137,818 cycles for them, one
-        waits 46,944, while both compute 526,394 of 993,475. Its last layers are short, and cores that share
-        one by rows load all of its weights each: 4.5 MB in place of 3.8.""",
+        """what does not divide is waiting for weights: four cores of dot-1024 wait 172,001 of 580,712 cycles
+        for them, one waits 45,472 of 1,400,348. They come once for all cores, but no more than a tile ahead,
+        and the last layers have most weights and little work.""",
     ),
     Explanation(
         "ResNet-50, 4 × systolic|mobilenet_v2, 4 × dot",
         """a fourth of the work takes a fourth of the time; the rest is waiting for weights and other cores:
-        of 2,949,045 cycles 529,906 and 468,786 in ResNet-50 on systolic-32, of 719,296 cycles 291,075 and
-        83,316 in mobilenet_v2 on dot-1024.""",
+        of 580,712 cycles 172,001 and 67,047 in mobilenet_v2 on dot-1024.""",
     ),
 )
 
