@@ -1,6 +1,6 @@
 """How a network is shared among the cores of a machine: as it was asked for, or as it takes the least time.
 
-By rows every core loads all weights, and takes a few rows from its neighbours; by channels each loads its
+By rows every core needs all weights, and takes a few rows from its neighbours; by channels each loads its
 own weights, and takes what all others have made. So early layers like the one, late ones the other: `best`
 follows the network in both ways, shares every group in the way in which it took less, or changes the way but
 once, since cores take more from each other where it changes; and takes what ends first: one of these, or
