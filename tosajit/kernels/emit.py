@@ -209,7 +209,8 @@ class Emitter(KernelText):
         reads = [nest.reads[number] for number in reads_of(reduction.value)]
         plain = all(access.fill is None and not access.indirect for access in reads)
         placed = any(node.op == "axis" for node in walk(reduction.value))
-        return self.section is None and plain and not placed and nest.axes[-1].extent >= 2 * TOGETHER
+        several = nest.outer < len(nest.axes) and nest.axes[-1].extent >= 2 * TOGETHER
+        return self.section is None and plain and not placed and several
 
     def _combine(self, phase: Phase) -> None:
         """With the reduced axes inside: the accumulator is a local variable."""
