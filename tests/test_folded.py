@@ -91,8 +91,9 @@ def test_a_sum_of_an_image_is_that_of_its_rows_on_all_cores(threads: int) -> Non
     np.testing.assert_array_equal(made(given), given.astype(np.int32).sum((1, 2), keepdims=True))
 
 
-def test_a_product_of_one_element_each_has_no_rows_to_take_together(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_of_one_channel_have_no_rows_to_take_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOSAJIT_CPU", "none")
-    left, right = np.arange(3, dtype=np.float32).reshape(1, 3, 1), values((1, 1, 40), np.float32)
-    made = tj.compile(tj.trace(lambda x, y: ops.matmul(x, y), left, right))
-    np.testing.assert_array_equal(made(left, right), left * right)
+    image, kernels = (values((count, 1, 1, 1), np.float32) for count in (99, 9))
+    bias = np.zeros(9, np.float32)
+    made = tj.compile(tj.trace(lambda x, w: ops.conv2d(x, w, bias), image, kernels))
+    np.testing.assert_array_equal(made(image, kernels)[:, 0, 0], image[:, 0, 0] * kernels[:, 0, 0, 0])
