@@ -75,8 +75,7 @@ class Ending:
         if others:
             totals = v.loop(self._has(JOINED), totals, partial(self._with, masks, added))
         totals = v.loop(self._has(BOUNDED), totals, self._bounded)
-        totals = v.loop(self._has(GATED), totals, self._gated)
-        totals = v.loop(self._has(SCALED), totals, self._scaled)
+        totals = v.loop(self._has(GATED | SCALED), totals, self._gated_or_scaled)
 
         def whole() -> None:
             for total, where in zip(totals, parts, strict=True):
@@ -91,9 +90,9 @@ class Ending:
         else:
             whole()
 
-    def _has(self, flag: int) -> Value:
-        """How often a part of it is done: once, or never."""
-        return self.v.choose(self.v.equal(self.kind & flag, 0), self.v.number(0), 1)
+    def _has(self, flags: int) -> Value:
+        """How often a part with one of these flags is done: once, or never."""
+        return self.v.choose(self.v.equal(self.kind & flags, 0), self.v.number(0), 1)
 
     def _parts(self, panels: int, rows: Sequence[Value]) -> list[Value]:
         """Where registers of rows are."""
@@ -115,6 +114,11 @@ class Ending:
     def _bounded(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
         bounds = self._numbers(self.low, now), self._numbers(self.high, now)
         return [self._within(*given) for given in zip(now, *bounds, strict=True)]
+
+    def _gated_or_scaled(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
+        """What is rarer, behind one test of both."""
+        now = self.v.loop(self._has(GATED), now, self._gated)
+        return self.v.loop(self._has(SCALED), now, self._scaled)
 
     def _gated(self, _: Value, now: Sequence[Register]) -> Sequence[Register]:
         shifts, lows, highs = (self._numbers(bits, now) for bits in (self.shift, self.low, self.high))
