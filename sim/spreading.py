@@ -21,9 +21,10 @@ from sim.machine.machine import Machine
 from sim.machine.parts import Split
 from sim.planning import estimator
 from sim.report.report import Report
+from tiling.choose import Estimate
 from tiling.cores import Way
 from tiling.nest import Nest
-from tiling.plan import DOUBT, Infeasible, plan
+from tiling.plan import DOUBT, Infeasible, Known, plan
 from tiling.program import Operand
 from tiling.spread import SpreadProgram, plan_cores
 from tiling.target import Target
@@ -90,6 +91,14 @@ class _Found(NamedTuple):
     program: SpreadProgram
 
 
+class _Core(NamedTuple):
+    """What a core's share of groups is planned for, and what is known from plans before."""
+
+    target: Target
+    estimate: Estimate
+    known: Known
+
+
 def lesser_than(machine: Machine) -> list[Lesser]:
     """Machines that are less than this one, which runs their plans; first those that are less in one way."""
     rate, channels = machine.offchip.bandwidth_bytes_per_second or 0.0, machine.dma.channels
@@ -111,6 +120,7 @@ class _Spreader:
     ) -> None:
         self.nests, self.operands, self.machine, self.target = nests, operands, machine, target
         self.found: list[_Found] = []
+        self.cores: dict[tuple[Lesser, bool], _Core] = {}
 
     @property
     def least(self) -> _Found:
@@ -122,9 +132,25 @@ class _Spreader:
 
         Tiles and buffers may be those that suit a `lesser` machine.
         """
+        alone = all(way == ways[0] and isinstance(way, int) for way in ways)
+        core = self.cores.get((lesser, alone))
+        if core is None:
+            core = self.cores[lesser, alone] = self._core(lesser, alone)
+        made = plan_cores(
+            self.nests,
+            self.operands,
+            core.target,
+            self.machine.cores,
+            ways,
+            core.estimate,
+            known=core.known,
+        )
+        return made if isinstance(made, Infeasible) else replace(made, channels=lesser.channels)
+
+    def _core(self, lesser: Lesser, alone: bool) -> _Core:
+        """A core as plans see it."""
         machine, core, target = self.machine, self.machine.core, self.target
         rate = core.offchip.bandwidth_bytes_per_second
-        alone = all(way == ways[0] and isinstance(way, int) for way in ways)
         if rate is not None:
             rate = lesser.rate or rate / (1 if alone else machine.cores)
             core = core.replace({"offchip.bandwidth_bytes_per_second": rate})
@@ -132,8 +158,7 @@ class _Spreader:
             core = core.replace({"dma.channels": lesser.channels})
         if not lesser.level2:
             core, target = core.replace({"level2": None}), replace(target, level2_bytes=0)
-        made = plan_cores(self.nests, self.operands, target, machine.cores, ways, estimator(core))
-        return made if isinstance(made, Infeasible) else replace(made, channels=lesser.channels)
+        return _Core(target, estimator(core), Known())
 
     def best(self) -> SpreadProgram | Infeasible:
         """The fastest of some."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import inf
 from operator import itemgetter
@@ -18,6 +18,7 @@ from tiling.choose import Candidate, Choices, Estimate, Price, choose, least_box
 from tiling.in_place import in_place, known_operands, place, worth_sharing
 from tiling.level2 import used_bytes
 from tiling.making import Maker, aligned
+from tiling.menu import most_tiles
 from tiling.nest import Affine, Nest
 from tiling.program import Image, Operand, Program, Section
 from tiling.residence import Residence
@@ -75,6 +76,16 @@ class Infeasible:
         return f"{names}: {fault}{self.why and f': {self.why}'}; {self.remedy}"
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What plans for one target with one estimate may share: choices, and what makes sections."""
+
+    choices: dict[object, Choices] = field(default_factory=dict)
+    makers: dict[object, Maker] = field(default_factory=dict)
+    kinds: dict[object, int] = field(default_factory=dict)
+    """A number for each structure."""
+
+
 Judge = Callable[[Program], tuple[float, float]]
 """What a whole program costs, and what it costs if bytes count for themselves: less is better."""
 Timed = tuple[Program | Infeasible, float]
@@ -87,21 +98,23 @@ def plan(
     target: Target,
     estimate: Estimate | None = None,
     judge: Judge | None = None,
+    known: Known | None = None,
 ) -> Program | Infeasible:
     """The program that runs the nests in order on the target, or why there is none.
 
     With an `estimate` of how long a section takes, each group gets the tile and the buffers that it likes
     best; without one, those that move the fewest bytes. Of programs that are about as good, a `judge` of
-    whole ones has the last word.
+    whole ones has the last word. What other plans for the target with the estimate found may be `known`.
     """
     if target.scratch_bytes is None:
         return in_place(nests, operands, target)
+    known = known or Known()
     striped, buffers, surely = cascade.weighed(nests, operands, target)
     if len(striped) == len(nests) or target.cores > 1:
-        return _best(_planned(nests, operands, target, estimate), judge)
-    found = _planned(striped, buffers, target, estimate)
+        return _best(_planned(nests, operands, target, estimate, known), judge)
+    found = _planned(striped, buffers, target, estimate, known)
     if not surely or len(nests) <= FEW:
-        found = [*_planned(nests, operands, target, estimate), *found]
+        found = [*_planned(nests, operands, target, estimate, known), *found]
     return _best(found, judge)
 
 
@@ -121,14 +134,18 @@ def preferred(costs: Sequence[tuple[float, float]]) -> int:
 
 
 def _planned(
-    nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target, estimate: Estimate | None
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    target: Target,
+    estimate: Estimate | None,
+    known: Known,
 ) -> list[Timed]:
     """Programs that let different tensors live in the scratchpad, and their times.
 
     That is all tensors, or those that pay, or those that would in a smaller scratchpad.
     """
     used = known_operands(nests, operands)
-    planner = Planner(nests, used, target, estimate)
+    planner = Planner(nests, used, target, estimate, known)
     if (infeasible := planner.infeasible()) is not None:
         return [(infeasible, inf)]
     residence = planner.residence
@@ -138,7 +155,7 @@ def _planned(
     if estimate is None or not tight:
         return found
     for size in islice(_sizes(planner.capacity), int(residence.chosen), 1 + SMALLER // len(nests)):
-        planner = Planner(nests, used, target, estimate, planner)
+        planner = Planner(nests, used, target, estimate, known, planner)
         planner.residence.settle(False, planner.capacity - size)
         if (inside := frozenset(planner.residence.inside)) not in seen:
             seen.add(inside)
@@ -179,17 +196,15 @@ class Planner:
         operands: Mapping[str, Operand],
         target: Target,
         estimate: Estimate | None,
+        known: Known,
         like: Planner | None = None,
     ) -> None:
-        self.nests, self.target, self.estimate = nests, target, estimate
+        self.nests, self.target, self.estimate, self.known = nests, target, estimate, known
         self.capacity = target.scratch_bytes or 0
         before: Residence | None = None if like is None else like.residence
         self.residence: Residence = Residence(nests, operands, target, before)
-        self.known: dict[object, Choices] = like.known if like else {}
-        self.makers: dict[object, Maker] = like.makers if like else {}
         self.times = [0.0] * len(nests)
         self.structures: dict[int, int] = like.structures if like else {}
-        self.kinds: dict[object, int] = like.kinds if like else {}
         self.sections: list[Section | None] = []
 
     @property
@@ -250,14 +265,15 @@ class Planner:
         at = residence.setting(step)
         free = room if self.target.values == "offchip" else room - residence.spare
         far = residence.in_level2(step)
-        case = self._structure(step), at.inside, far, at.weights, at.constant, at.scale
-        found = self.known.get((case, room, free))
+        effort = most_tiles(len(self.nests)), at.steps
+        case = self._structure(step), effort, at.inside, far, at.weights, at.constant, at.scale
+        found = self.known.choices.get((case, room, free))
         if found is None:
-            maker = self.makers.get(case)
+            maker = self.known.makers.get(case)
             if maker is None:
-                maker = self.makers[case] = Maker(at.nest, at.menu, self.target)
+                maker = self.known.makers[case] = Maker(at.nest, at.menu, self.target)
             found = choose(at, residence.operands, self.target, room, free, self.estimate, maker)
-            self.known[case, room, free] = found
+            self.known.choices[case, room, free] = found
         return found
 
     def _line(
@@ -297,7 +313,7 @@ class Planner:
         found = self.structures.get(step)
         if found is None:
             kind = _structure(self.nests[step])
-            found = self.structures[step] = self.kinds.setdefault(kind, len(self.kinds))
+            found = self.structures[step] = self.known.kinds.setdefault(kind, len(self.known.kinds))
         return found
 
     def _allocated(self) -> tuple[dict[Key, int], int]:

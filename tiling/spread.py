@@ -9,7 +9,7 @@ from tiling.choose import Estimate
 from tiling.cores import Division, Way, can_split, divide
 from tiling.expr import BYTES
 from tiling.nest import Nest
-from tiling.plan import Infeasible, Judge, plan
+from tiling.plan import Infeasible, Judge, Known, plan
 from tiling.program import Image, Operand, Program, Section
 from tiling.target import Target
 
@@ -71,16 +71,21 @@ def plan_cores(
     ways: Sequence[Way],
     estimate: Estimate | None = None,
     judge: Judge | None = None,
+    known: Known | None = None,
 ) -> SpreadProgram | Infeasible:
-    """The program of several cores with this target each, which share the nests in these ways."""
+    """The program of several cores with this target each, which share the nests in these ways.
+
+    What plans for such cores with the estimate found before may be `known`.
+    """
     single = len(set(ways)) <= 1 and all(isinstance(way, int) for way in ways)
     target = target if single else replace(target, cascading=False)
     shared: set[str] = set()
+    known = known or Known()
     for attempt in range(TRIES):
         division = divide(nests, operands, ways, cores, shared)
         programs: list[Program] = []
         for core in range(cores):
-            made = plan(division.nests(core), division.operands[core], target, estimate, judge)
+            made = plan(division.nests(core), division.operands[core], target, estimate, judge, known)
             if isinstance(made, Infeasible):
                 return made
             programs.append(made)
