@@ -19,6 +19,7 @@ from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, 
 from tiling.plan import plan
 from tiling.program import Operand, Program, Section
 from tiling.target import HOST, Target
+from tosajit.kernels.emit import Emitted
 from tosajit.kernels.link import emit_program, emit_section
 from tosajit.kernels.native import llvm_text, target_machine
 from tosajit.kernels.sets.cpus import foreign
@@ -123,8 +124,11 @@ def test_sections_that_differ_in_names_alone_are_written_once(monkeypatch: pytes
     assert isinstance(program, Program)
     separate = tuple(emit_section(one) for one in program.sections)
     written: list[Section] = []
-    monkeypatch.setattr(
-        "tosajit.kernels.link.emit_section", lambda one: written.append(one) or emit_section(one)
-    )
+
+    def noted(one: Section) -> Emitted:
+        written.append(one)
+        return emit_section(one)
+
+    monkeypatch.setattr("tosajit.kernels.link.emit_section", noted)
     assert emit_program(program, {}) == separate
     assert [one.nest for one in written] == [nests[0], *nests[2:]]
