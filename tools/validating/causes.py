@@ -80,15 +80,23 @@ TRAFFIC = (
 
 CORES = (
     Explanation(
-        "mobilenet_v2, . × dot",
-        """what does not divide is waiting for weights: four cores of dot-1024 wait 172,001 of 580,712 cycles
-        for them, one waits 45,472 of 1,400,348. They come once for all cores, but no more than a tile ahead,
-        and the last layers have most weights and little work.""",
+        "mobilenet_v2, 4 × dot",
+        """the four cores wait 148,820 of 566,071 cycles for weights, and 76,184 for each other. Weights come
+        once for all cores, but no more than a tile ahead, and the last layers have most weights and little
+        work.""",
     ),
     Explanation(
-        "ResNet-50, 4 × systolic|mobilenet_v2, 4 × dot",
-        """a fourth of the work takes a fourth of the time; the rest is waiting for weights and other cores:
-        of 580,712 cycles 172,001 and 67,047 in mobilenet_v2 on dot-1024.""",
+        "ResNet-50, 4 × dot",
+        "the four cores wait 916,252 of 2,492,959 cycles for weights, and 247,744 for each other.",
+    ),
+    Explanation(
+        "mobilenet_v2, 4 × systolic",
+        "the four cores wait 134,119 of 1,277,958 cycles for weights, and 84,451 for each other.",
+    ),
+    Explanation(
+        "ResNet-50, 4 × systolic",
+        """the four cores wait 594,177 of 2,642,657 cycles for weights, and 163,011 for each other; 734,704
+        more are fills of the arrays.""",
     ),
 )
 
