@@ -250,15 +250,14 @@ def _slots(request: Request) -> type[Slot | RowSlot]:
 def _row(request: Request, group: Nest, finish: Finish) -> Unit:
     """The unit of a single row."""
     blocking = RowBlocking(request.match.geometry, request.isa)
-    words = {int(slot): number for slot, number in blocking.slots().items()}
-    spec = ContractSpec(request.isa, "row")
+    spec, words = ContractSpec(request.isa, "row"), blocking.slots()
     return array_unit(request, group, finish, spec, RowSlot, words, {}, blocking.scratch_bytes)
 
 
 @lru_cache(maxsize=KNOWN)
-def _numbers(blocking: Blocking) -> tuple[Mapping[int, int], int]:
+def _numbers(blocking: Blocking) -> tuple[Mapping[Slot, int], int]:
     """The numbers that a kernel is called with for a shape, by slot, and the scratch memory that it needs."""
-    return {int(slot): number for slot, number in blocking.slots().items()}, blocking.scratch_bytes
+    return blocking.slots(), blocking.scratch_bytes
 
 
 def _blocking(request: Request) -> Blocking:

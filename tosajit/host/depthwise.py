@@ -119,8 +119,7 @@ def _pixel(
         step * apart for step, apart in zip(request.match.strides[2:], shape.dilation, strict=True)
     )
     blocking, spec = PixelBlocking(shape, request.isa, (down, across)), ContractSpec(request.isa, "pixel")
-    words = {int(slot): number for slot, number in blocking.slots().items()}
-    scratch = blocking.scratch_bytes
+    words, scratch = blocking.slots(), blocking.scratch_bytes
     made.units[done] = array_unit(request, done, finish, spec, PixelSlot, words, {}, scratch)
     return done
 
@@ -138,7 +137,7 @@ def _finished(
     found, slots = request.match, DepthwiseSlot
     done = _prepared(request, prepared)
     blocking = DepthwiseBlocking(shape, request.isa)
-    words = {int(slot): number for slot, number in blocking.slots().items()}
+    words = {**blocking.slots()}
     steps = output_steps(request.group)
     for slot, place in ((slots.OUT_N, 0), (slots.OUT_Y, 2), (slots.OUT_X, 3)):
         axis = found.places[place]

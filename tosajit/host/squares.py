@@ -55,10 +55,11 @@ def squares(request: Request, made: Prepared) -> Nest | None:
     grain = grain_of(group, found, 2 * lanes, rows)
     done = replace(group, prepared=own_constants(request, made, arrays), grain=grain)
     spec = ContractSpec(request.isa, "winograd", "f32", "f32")
-    words = {int(slot): number for slot, number in blocking.slots().items()}
     helpers = {int(WinogradSlot.TILE): tile_source(replace(spec, kind="convolution"))}
     scratch = blocking.scratch_bytes
-    made.units[done] = array_unit(request, done, finish, spec, WinogradSlot, words, helpers, scratch)
+    made.units[done] = array_unit(
+        request, done, finish, spec, WinogradSlot, blocking.slots(), helpers, scratch
+    )
     return done
 
 

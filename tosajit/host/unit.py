@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import IntEnum
 from math import prod
+from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -25,6 +26,8 @@ from tosajit.kernels.layout import SCRATCH, Layout
 from tosajit.kernels.lines import aligned
 from tosajit.kernels.link import Unit, Word
 from tosajit.kernels.sets.description import InstructionSet
+
+S = TypeVar("S", bound=IntEnum)
 
 
 @dataclass
@@ -198,8 +201,8 @@ def array_unit(
     group: Nest,
     finish: Finish,
     spec: ContractSpec,
-    slots: type[IntEnum],
-    words: Mapping[int, int],
+    slots: type[S],
+    words: Mapping[S, int],
     helpers: Mapping[int, str],
     scratch_bytes: int,
 ) -> Unit:

@@ -66,8 +66,7 @@ def winograd(request: Request, made: Prepared) -> Nest | None:
     grain = grain_of(group, found, 2 * isa.lanes, rows)
     done = replace(group, prepared=own_constants(request, made, arrays), grain=grain)
     spec = ContractSpec(isa, "winograd squares" if squares else "winograd")
-    words = {int(slot): number for slot, number in blocking.slots().items()}
-    words[WinogradSlot.INPUT_ZP] = request.zero_points[0]
+    words = {**blocking.slots(), WinogradSlot.INPUT_ZP: request.zero_points[0]}
     helpers = {int(WinogradSlot.TILE): tile_source(ContractSpec(isa, "convolution"))}
     scratch = blocking.scratch_bytes
     made.units[done] = array_unit(request, done, finish, spec, WinogradSlot, words, helpers, scratch)
