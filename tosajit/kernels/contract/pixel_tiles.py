@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tosajit.kernels.contract.interleave import pairs_of_bytes, quads_of_bytes
 from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.contract.record import Record
-from tosajit.kernels.contract.requant import PANEL_REGISTERS, Panel, Rescaling, put, scaled, switched
+from tosajit.kernels.contract.requant import PANEL_REGISTERS, Panel, Rescaling, put_panels, switched
 from tosajit.kernels.contract.slots import PixelSlot
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
@@ -45,10 +45,7 @@ def pixel_rescale_i8(v: Vectors, address: Value, out: Value) -> None:
         def finish(rescaling: Rescaling) -> None:
             numbers = [v.least(v.number(number), last) for number in range(len(sums))]
             panels = [Panel.at(v, own, number, rescaling) for number in numbers]
-            words = [scaled(v, total, panel, rescaling) for total, panel in zip(sums, panels, strict=True)]
-            value = v.joined(v.narrow_all(words, rescaling.low, rescaling.high))
-            whole = left >= len(sums) * lanes
-            v.when(whole, lambda: v.store(value, where), lambda: put(v, value, where, v.below(left)))
+            put_panels(v, sums, panels, rescaling, where, left)
 
         switched(v, sign, limits, own, finish)
 

@@ -100,6 +100,17 @@ def scaled(v: Vectors, words: Register, panel: Panel | FloatPanel, rescaling: Re
     return upper >> panel.shift
 
 
+def put_panels(
+    v: Vectors, sums: Sequence[Register], panels: Sequence[Panel | FloatPanel], rescaling: Rescaling,
+    where: Value, left: Value,
+) -> None:  # fmt: skip
+    """Store sums of neighbouring panels, rescaled, as bytes behind each other, of which so many are left."""
+    words = [scaled(v, total, panel, rescaling) for total, panel in zip(sums, panels, strict=True)]
+    value = v.joined(v.narrow_all(words, rescaling.low, rescaling.high))
+    whole = left >= len(sums) * v.isa.lanes
+    v.when(whole, lambda: v.store(value, where), lambda: put(v, value, where, v.below(left)))
+
+
 def put(v: Vectors, register: Register, where: Value, mask: Value | None) -> None:
     """Store bytes, or those of the mask."""
     if mask is None:

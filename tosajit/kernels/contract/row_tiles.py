@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.products import FLIPPED_INT8
 from tosajit.kernels.contract.record import Record
-from tosajit.kernels.contract.requant import PANEL_REGISTERS, Panel, Rescaling, put, scaled, switched
+from tosajit.kernels.contract.requant import PANEL_REGISTERS, Panel, Rescaling, put_panels, switched
 from tosajit.kernels.contract.slots import RowSlot
 from tosajit.kernels.contract.tile import loops
 from tosajit.kernels.sets.description import EIGHT
@@ -39,10 +39,7 @@ def row_rescale_i8(v: Vectors, address: Value, a: Value, out: Value) -> None:
 
         def finish(rescaling: Rescaling) -> None:
             panels = [Panel.at(v, own, number, rescaling) for number in range(len(sums))]
-            words = [scaled(v, total, panel, rescaling) for total, panel in zip(sums, panels, strict=True)]
-            value = v.joined(v.narrow_all(words, rescaling.low, rescaling.high))
-            whole = left >= len(sums) * v.isa.lanes
-            v.when(whole, lambda: v.store(value, where), lambda: put(v, value, where, v.below(left)))
+            put_panels(v, sums, panels, rescaling, where, left)
 
         switched(v, sign, limits, own, finish)
 
