@@ -2,35 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import tosajit as tj
 from tests.plain_kernels import Kernels
-from tests.test_contract_kernels import Guarded, arguments, guarded, integers
-from tests.test_float_table import exact, rescale_by
-from tests.test_plain_kernels import SETS, Compiled
+from tests.singles import how, ran, rescaled, rescales, weights_of, with_channels
+from tests.test_contract_kernels import Guarded, integers
+from tests.test_plain_kernels import Compiled
 from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import PixelBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry
 from tosajit.kernels.contract.slots import PixelSlot
-from tosajit.kernels.contract.source import contract_source
-from tosajit.kernels.contract.spec import ContractSpec, Epilogue
+from tosajit.kernels.contract.spec import Epilogue
 from tosajit.kernels.sets.description import InstructionSet
-from tosajit.kernels.sets.registry import available_sets, named_set
 
-HOW: list[tuple[InstructionSet, Kernels | Compiled]] = [
-    *((isa, Kernels(isa)) for isa in SETS),
-    *((named_set(name), Compiled()) for name in available_sets()),
-]
-how = pytest.mark.parametrize(("isa", "kernels"), [one for one in HOW if one[0].matrices is None])
 sizes = pytest.mark.parametrize(
     ("kernel", "channels"), [((1, 1), 1), ((5, 1), 30), ((13, 1), 60), ((3, 3), 70), ((4, 2), 128)]
 )
-OUTPUT = f"output = load_i64(args, {int(PixelSlot.OUTPUT)})"
-WORDS = Epilogue("store_i32(output, index, np.int32(acc + channel))", OUTPUT)
-BYTES = Epilogue("store_i32(output, index, np.int32(acc - channel))", OUTPUT, rescale=True)
 
 
 def pixel(
@@ -49,22 +41,13 @@ def pixel(
     assert shape.is_pixel
     blocking = PixelBlocking(shape, isa, (width * channels, channels))
     packed, _ = pack.pack_depthwise(isa.lanes, weights[..., np.newaxis], 0, isa.byte_width)
-    operands = [guarded(one) for one in (x, packed, initial)]
-    scratch = Guarded((blocking.scratch_bytes,), np.uint8)
-    places = zip(("SOURCE", "WEIGHT", "INITIAL"), (one.address for one in operands), strict=True)
-    args = arguments(
-        PixelSlot, blocking, OUTPUT=out.address, SCRATCH=scratch.address, **dict(places), **numbers
-    )
-    kernels.run(contract_source(ContractSpec(isa, "pixel"), epilogue), args)
-    assert out.intact()
-    assert scratch.intact()
+    ran(kernels, "pixel", blocking, (x, packed, initial), out, epilogue, **numbers)
 
 
 def drawn(isa: InstructionSet, kernel: tuple[int, int], channels: int) -> tuple[Array, Array, Array]:
-    """Taps, weights that the set multiplies exactly, and a bias."""
+    """Taps, weights, and a bias."""
     rng = np.random.default_rng(kernel[0] + channels)
-    least = -127 if isa.name.endswith("_bytes") else -128
-    weights = np.maximum(integers(rng, np.int8, (*kernel, channels)), np.int8(least))
+    weights = weights_of(isa, (*kernel, channels), rng)
     return integers(rng, np.int8, weights.shape), weights, rng.integers(-999, 999, channels, np.int32)
 
 
@@ -83,7 +66,8 @@ def test_sums_are_exact(
     initial = pack.start_values(isa, weights.reshape(-1, channels).T, bias, 5, 0)
     out = Guarded((channels,), np.int32)
     expected = out.array.copy()
-    pixel(kernels, isa, x, weights, initial, out, WORDS, N_LO=first, N_HI=max(first, channels))
+    epilogue = with_channels(PixelSlot, False)
+    pixel(kernels, isa, x, weights, initial, out, epilogue, N_LO=first, N_HI=max(first, channels))
     expected[first:] = (summed(x.astype(np.int64) - 5, weights) + bias + np.arange(channels))[first:]
     np.testing.assert_array_equal(out.array, expected)
 
@@ -91,26 +75,19 @@ def test_sums_are_exact(
 @how
 @sizes
 @pytest.mark.parametrize("double_round", [False, True])
-@pytest.mark.parametrize("epilogue", [Epilogue(rescale=True), BYTES], ids=["alone", "and more"])
+@rescales
 def test_sums_are_rescaled_exactly(
     isa: InstructionSet,
     kernels: Kernels | Compiled,
     kernel: tuple[int, int],
     channels: int,
     double_round: bool,
-    epilogue: Epilogue,
+    is_more: bool,
 ) -> None:
     x, weights, bias = drawn(isa, kernel, channels)
     matrix = np.ascontiguousarray(weights.reshape(-1, channels).T)
-    multiplier = np.random.default_rng(channels).integers(1 << 30, 1 << 31, channels, np.int64)
-    scaled = rescale_by(multiplier, 37, double_round, bias, matrix, isa.float_rescale)
-    initial = pack.start_values(isa, matrix, bias, 0, 0, rescale=scaled.raised())
-    data = guarded(scaled.packed(isa.lanes))
-    out = Guarded((channels,), np.int32 if epilogue.body else np.int8)
-    numbers = {"PARAMETERS": data.address, "SIGN": scaled.table.sign, "LOW": -100, "HIGH": 90}
-    pixel(kernels, isa, x, weights, initial, out, epilogue, **numbers)
-    results = exact(summed(x, weights) + bias, multiplier, 37, double_round)
-    np.testing.assert_array_equal(out.array, results - np.arange(channels) * bool(epilogue.body))
+    run = partial(pixel, kernels, isa, x, weights)
+    rescaled(isa, PixelSlot, matrix, bias, summed(x, weights), double_round, is_more, run)
 
 
 def test_pixels_are_those_whose_taps_all_lie_in_the_input() -> None:

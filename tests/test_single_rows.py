@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 import tosajit as tj
 from tests.plain_kernels import Kernels
-from tests.test_contract_kernels import Guarded, arguments, guarded, integers
-from tests.test_float_table import exact, rescale_by
-from tests.test_plain_kernels import SETS, Compiled
+from tests.singles import how, ran, rescaled, rescales, weights_of, with_channels
+from tests.test_contract_kernels import Guarded, integers
+from tests.test_plain_kernels import Compiled
 from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import RowBlocking
 from tosajit.kernels.contract.geometry import Geometry
 from tosajit.kernels.contract.slots import RowSlot
-from tosajit.kernels.contract.source import contract_source
-from tosajit.kernels.contract.spec import ContractSpec, Epilogue
+from tosajit.kernels.contract.spec import Epilogue
 from tosajit.kernels.sets.description import InstructionSet
-from tosajit.kernels.sets.registry import available_sets, named_set
 
-HOW: list[tuple[InstructionSet, Kernels | Compiled]] = [
-    *((isa, Kernels(isa)) for isa in SETS),
-    *((named_set(name), Compiled()) for name in available_sets()),
-]
-how = pytest.mark.parametrize(("isa", "kernels"), [one for one in HOW if one[0].matrices is None])
 sizes = pytest.mark.parametrize(("depth", "columns"), [(4, 1), (30, 7), (33, 16), (128, 80), (1, 37)])
-OUTPUT = f"output = load_i64(args, {int(RowSlot.OUTPUT)})"
-WORDS = Epilogue("store_i32(output, index, np.int32(acc + channel))", OUTPUT)
-BYTES = Epilogue("store_i32(output, index, np.int32(acc - channel))", OUTPUT, rescale=True)
 
 
 def row(
@@ -44,22 +36,13 @@ def row(
     """Run the kernel."""
     columns, depth = matrix.shape
     blocking = RowBlocking(Geometry((1, 1, 1, 1), (1, 1, 1, 1), depth, columns), isa)
-    operands = [guarded(one) for one in (x, pack.pack_bytes(isa, matrix), initial)]
-    scratch = Guarded((blocking.scratch_bytes,), np.uint8)
-    places = zip(("SOURCE", "WEIGHT", "INITIAL"), (one.address for one in operands), strict=True)
-    args = arguments(
-        RowSlot, blocking, OUTPUT=out.address, SCRATCH=scratch.address, **dict(places), **numbers
-    )
-    kernels.run(contract_source(ContractSpec(isa, "row"), epilogue), args)
-    assert out.intact()
-    assert scratch.intact()
+    ran(kernels, "row", blocking, (x, pack.pack_bytes(isa, matrix), initial), out, epilogue, **numbers)
 
 
 def drawn(isa: InstructionSet, depth: int, columns: int) -> tuple[Array, Array, Array]:
-    """A row, weights that the set multiplies exactly, and a bias."""
+    """A row, weights, and a bias."""
     rng = np.random.default_rng(depth + columns)
-    least = -127 if isa.name.endswith("_bytes") else -128
-    matrix = np.maximum(integers(rng, np.int8, (columns, depth)), np.int8(least))
+    matrix = weights_of(isa, (columns, depth), rng)
     return integers(rng, np.int8, depth), matrix, rng.integers(-999, 999, columns, np.int32)
 
 
@@ -73,7 +56,8 @@ def test_sums_are_exact(
     initial = pack.start_values(isa, matrix, bias, 5, 0)
     out = Guarded((columns,), np.int32)
     expected = out.array.copy()
-    row(kernels, isa, x, matrix, initial, out, WORDS, N_LO=first, N_HI=max(first, columns))
+    epilogue = with_channels(RowSlot, False)
+    row(kernels, isa, x, matrix, initial, out, epilogue, N_LO=first, N_HI=max(first, columns))
     sums = matrix.astype(np.int64) @ (x.astype(np.int64) - 5) + bias + np.arange(columns)
     expected[first:] = sums[first:].astype(np.int32)
     np.testing.assert_array_equal(out.array, expected)
@@ -82,25 +66,19 @@ def test_sums_are_exact(
 @how
 @sizes
 @pytest.mark.parametrize("double_round", [False, True])
-@pytest.mark.parametrize("epilogue", [Epilogue(rescale=True), BYTES], ids=["alone", "and more"])
+@rescales
 def test_sums_are_rescaled_exactly(
     isa: InstructionSet,
     kernels: Kernels | Compiled,
     depth: int,
     columns: int,
     double_round: bool,
-    epilogue: Epilogue,
+    is_more: bool,
 ) -> None:
     x, matrix, bias = drawn(isa, depth, columns)
-    multiplier = np.random.default_rng(depth).integers(1 << 30, 1 << 31, columns, np.int64)
-    scaled = rescale_by(multiplier, 37, double_round, bias, matrix, isa.float_rescale)
-    initial = pack.start_values(isa, matrix, bias, 0, 0, rescale=scaled.raised())
-    data = guarded(scaled.packed(isa.lanes))
-    out = Guarded((columns,), np.int32 if epilogue.body else np.int8)
-    numbers = {"PARAMETERS": data.address, "SIGN": scaled.table.sign, "LOW": -100, "HIGH": 90}
-    row(kernels, isa, x, matrix, initial, out, epilogue, **numbers)
-    results = exact(matrix.astype(np.int64) @ x.astype(np.int64) + bias, multiplier, 37, double_round)
-    np.testing.assert_array_equal(out.array, results - np.arange(columns) * bool(epilogue.body))
+    sums = matrix.astype(np.int64) @ x.astype(np.int64)
+    run = partial(row, kernels, isa, x, matrix)
+    rescaled(isa, RowSlot, matrix, bias, sums, double_round, is_more, run)
 
 
 def test_rows_lie_in_the_input_where_all_of_their_elements_are_neighbours() -> None:
