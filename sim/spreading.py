@@ -87,7 +87,6 @@ class _Found(NamedTuple):
 
     cycles: int
     ways: tuple[Way, ...]
-    lesser: Lesser
     program: SpreadProgram
 
 
@@ -190,7 +189,7 @@ class _Spreader:
         if isinstance(program, Infeasible):
             return program
         reports = follow(program, self.machine, {})
-        self.found.append(_Found(max(report.cycles for report in reports), ways, lesser, program))
+        self.found.append(_Found(max(report.cycles for report in reports), ways, program))
         times = [alone_times(report, self.nests) for report in reports]
         return [max(taken) for taken in zip(*times, strict=True)]
 
