@@ -60,7 +60,7 @@ CAUSES: Mapping[str, str] = {
         "take as long as so few steps, whether results stay in the second-level cache or not. Depthwise "
         "layers are at 20 to 40 GMAC/s of 57. Chains of up to six layers in bands of lines, of which nothing "
         "leaves that cache, gave the same bits and took 0% to 1% less on a Zen 4, with AVX-512 as with AVX2; "
-        "on a Zen 3, whose cache is half as large, the first four blocks in such bands took 3% to 6% less. "
+        "on another CPU with AVX2 the first four blocks in such bands took 3% to 6% less. "
         "What two threads wait for is not known"
     ),
 }
