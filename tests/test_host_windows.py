@@ -27,10 +27,14 @@ WINDOWS = {
 }
 
 
-def greatest(image: Any, kernel: Any, stride: Any, pad: Any) -> Any:
+def least_of(dtype: Any) -> float:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def greatest(image: Any, kernel: Any, stride: Any, pad: Any, fill: Any = None) -> Any:
     """What NumPy finds."""
-    least = -np.inf if image.dtype.kind == "f" else np.iinfo(image.dtype).min
-    around = np.pad(image, [(0, 0), pad[:2], pad[2:], (0, 0)], constant_values=least)
+    values = least_of(image.dtype) if fill is None else fill
+    around = np.pad(image, [(0, 0), pad[:2], pad[2:], (0, 0)], constant_values=values)
     found = np.lib.stride_tricks.sliding_window_view(around, kernel, (1, 2))
     return found[:, :: stride[0], :: stride[1]].max((-2, -1))
 
@@ -85,6 +89,76 @@ def test_a_window_with_nan_gives_nan_of_either_sign(library: str, monkeypatch: A
     np.testing.assert_array_equal(found(least), greatest(least, *WINDOWS["padded"]))
 
 
+def drawn(seed: int) -> tuple[Any, ...]:
+    """A part of an image, windows in it, and what is around it."""
+    random = np.random.default_rng(seed)
+    type, kernel = TYPES[seed % 3], tuple(int(size) for size in random.integers(1, 6, 2))
+    stride = tuple(int(step) for step in random.integers(1, 5, 2))
+    pad = [int(random.integers(0, kernel[i // 2])) * int(random.integers(2)) for i in range(4)]
+    channels = int(random.choice([1, 2, 3, 5, 16, 19, 33, 80]))
+    image = fitting(kernel, stride, pad, channels, type)
+    larger = [int(extra) for extra in random.integers(0, 3, 3)]
+    around = np.pad(image, [(0, 0), *((extra, extra) for extra in larger)], constant_values=99)
+    return image, around, (0, *larger), kernel, stride, pad
+
+
+@pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "none"])
+@pytest.mark.parametrize("seed", range(24))
+def test_filled_windows_in_parts_of_images(seed: int, library: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", library)
+    image, around, start, kernel, stride, pad = drawn(seed)
+    fill = np.array([(-3, 0, 7)[seed % 3]], image.dtype)
+
+    def pooled(x: Any) -> Any:
+        part = ops.slice(x, start=start, size=image.shape)
+        filled = ops.pad(part, np.array([0, 0, *pad, 0, 0]), pad_const=fill)
+        return ops.max_pool2d(filled, kernel=kernel, stride=stride, pad=(0, 0, 0, 0))
+
+    found = tj.compile(tj.trace(pooled, around))
+    np.testing.assert_array_equal(found(around), greatest(image, kernel, stride, pad, fill[0]))
+
+
+@pytest.mark.parametrize("type", TYPES)
+@pytest.mark.parametrize("stride", [(1, 1), (3, 3), (2, 1), (1, 4)])
+@pytest.mark.parametrize("fill", [None, 0])
+def test_windows_that_are_inside_or_filled_have_the_kernel(stride: Any, fill: Any, type: Any) -> None:
+    pad = (0,) * 4 if fill is None else (1, 1, 1, 1)
+    image = fitting((3, 3), stride, pad, 19, type)
+
+    def pooled(x: Any) -> Any:
+        if fill is not None:
+            x = ops.pad(x, np.array([0, 0, *pad, 0, 0]), pad_const=np.array([fill], type))
+        return ops.max_pool2d(x, kernel=(3, 3), stride=stride, pad=(0,) * 4)
+
+    found = tj.compile(tj.trace(pooled, image))
+    np.testing.assert_array_equal(found(image), greatest(image, (3, 3), stride, pad, fill))
+    assert units(found) == ["greatest"]
+
+
+def test_what_is_outside_is_not_skipped_if_it_is_nan() -> None:
+    image = fitting((3, 3), (1, 1), (1, 1, 1, 1), 5, np.float32)
+
+    def pooled(x: Any) -> Any:
+        filled = ops.pad(x, np.array([0, 0, 1, 1, 1, 1, 0, 0]), pad_const=np.array([np.nan], np.float32))
+        return ops.max_pool2d(filled, kernel=(3, 3), stride=(1, 1), pad=(0,) * 4)
+
+    expected = greatest(image, (3, 3), (1, 1), (1, 1, 1, 1), np.nan)
+    np.testing.assert_array_equal(tj.compile(tj.trace(pooled, image))(image), expected)
+
+
+@pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "none"])
+@pytest.mark.parametrize("type", TYPES)
+@pytest.mark.parametrize("shape", [(1, 31, 301), (5, 7, 64), (300, 2, 33)])
+def test_the_greatest_of_rows(shape: Any, type: Any, library: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", library)
+    values = np.random.default_rng(8).integers(-128, 128, shape).astype(type)
+    if values.dtype.kind == "f":
+        values[:, 1, ::9] = np.nan
+    for axis in (0, 1):
+        found = tj.compile(tj.trace(lambda x, axis=axis: ops.reduce_max(x, axis=axis), values))
+        np.testing.assert_array_equal(found(values), values.max(axis, keepdims=True))
+
+
 @pytest.mark.parametrize("shape", [(3, 1, 3, 64), (1, 1, 1, 64), (2, 5, 7, 1), (1, 3, 1, 8)])
 @pytest.mark.parametrize("kernel", [(1, 1), (3, 1), (1, 3), (3, 3)])
 def test_small_images_and_windows(kernel: tuple[int, int], shape: tuple[int, ...]) -> None:
@@ -124,8 +198,9 @@ def test_the_kernel_in_plain_python(isa: Any, type: str) -> None:
     room, size = np.full((3 + 2, 3, 41), 77, dtype), dtype.itemsize
     result = room[1:-1]
     args = np.zeros(Axis.COLUMNS + len(Along), np.int64)
-    args[[Window.SOURCE, Window.TARGET, Window.SIZE]] = (
-        image.ctypes.data - 6 * 41 * size, result.ctypes.data, 41 * size,
+    least = int(np.array(least_of(dtype), dtype).view(f"i{size}"))
+    args[[Window.SOURCE, Window.TARGET, Window.SIZE, Window.LEAST, Window.FILL]] = (
+        image.ctypes.data - 6 * 41 * size, result.ctypes.data, 41 * size, least, least,
     )  # fmt: skip
     args[Axis.OUTER + Along.HIGH] = 1
     rows = (0, 3, 2 * 6 * 41 * size, 3 * 41 * size, 3, 6 * 41 * size, -1, 2, 5, 3)

@@ -112,7 +112,9 @@ def simplify(groups: Groups, options: Options) -> Groups:
         part
         for nests, _ in parts
         for nest in nests
-        for part in ([nest] if isa and windows(nest, isa) else unrolled(nest, segment.constants))
+        for part in (
+            [nest] if isa and windows(nest, segment.constants, isa) else unrolled(nest, segment.constants)
+        )
     ]
     made = simplified(nests, segment.constants, set(segment.outputs), tables)
     temporaries = {narrow.access.operand: narrow.access for narrow in made.narrow.values()}

@@ -126,7 +126,7 @@ def _move(made: Prepared, constants: Mapping[str, Array], isa: InstructionSet, l
     """
     for group in [group for group in made.groups if group not in made.units]:
         table = lookup(group, constants, isa) if isa.byte_tables else None
-        unit = table or transpose(group, isa) or moves(group, isa) or windows(group, isa)
+        unit = table or transpose(group, isa) or moves(group, isa) or windows(group, constants, isa)
         if unit is None:
             continue
         made.units[group] = unit

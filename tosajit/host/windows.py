@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import inf
+from math import inf, isnan, prod
 
-from tiling.expr import BYTES, acc, const, read
-from tiling.nest import Affine, Nest
+import numpy as np
+
+from tiling.expr import BYTES, Expr, acc
+from tiling.nest import Access, Affine, Nest
 from tiling.records import dataclass
+from tosajit.arrays import Array
+from tosajit.host.unrolled import MOST
 from tosajit.kernels.contract.source import window_source
 from tosajit.kernels.contract.windows import Along, Axis, Window
 from tosajit.kernels.layout import Layout
@@ -36,85 +40,148 @@ class Taps:
         return self.first + self.count > 0 and (results - 1) * self.stride + self.first < self.extent
 
 
-def windows(group: Nest, isa: InstructionSet) -> Unit | None:
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """Over neighbours along an axis of results, or once where none of them moves the window; and its taps."""
+
+    axis: int | None
+    taps: Taps = Taps()
+
+
+def windows(group: Nest, constants: Mapping[str, Array], isa: InstructionSet) -> Unit | None:
     """The unit for a group that finds the greatest of windows, if neighbours have windows alike."""
-    if not _is_greatest(group):
+    number = _greatest_of(group)
+    if number is None:
         return None
-    (source,), (write,), taps = group.reads, group.writes, _taps(group)
+    source, (write,) = group.reads[number], group.writes
+    fill = _fill(group, source, constants)
     steps = source.steps(len(group.axes)), write.access.steps(len(group.axes))
-    kept = [axis for axis in range(group.outer) if axis not in (taps or {})]
-    runs = [axis for axis in kept if steps[0][axis] == steps[1][axis] == 1]
-    if not taps or not runs:
+    runs = [axis for axis in range(group.outer) if steps[0][axis] == steps[1][axis] == 1]
+    tapped = _tapped(group, source, runs[-1]) if runs else None
+    if fill is None or not tapped or _is_better_as_map(tapped):
         return None
-    order = [*(axis for axis in kept if axis != runs[-1]), *taps]
-    if len(order) > len(Axis) or not all(found.meet(group.axes[axis].extent) for axis, found in taps.items()):
+    moved = {runs[-1], *(loop.axis for loop in tapped)}
+    loops = [*(Loop(axis) for axis in range(group.outer) if axis not in moved), *tapped]
+    if len(loops) > len(Axis) or not all(loop.taps.meet(_results(group, loop)) for loop in loops):
         return None
-    return _unit(group, steps, taps, order, runs[-1], isa)
+    return _unit(group, number, steps, loops, runs[-1], fill, isa)
 
 
-def _is_greatest(group: Nest) -> bool:
-    """Whether a group finds greatest elements of its operand and does nothing else."""
+def _greatest_of(group: Nest) -> int | None:
+    """The read of a group that finds its greatest elements and does nothing else."""
     reduction = group.reduction
-    if reduction is None or reduction.op != "max" or len(group.reads) != 1 or len(group.writes) != 1:
-        return False
-    (source,), (write,), type = group.reads, group.writes, group.reads[0].type
+    if reduction is None or reduction.op != "max" or len(group.writes) != 1 or reduction.value.op != "read":
+        return None
+    number, (write,) = reduction.value.number, group.writes
+    source, type = group.reads[number], group.reads[number].type
     if type not in LEAST or write.access.type != type or source.indirect or group.scatters:
-        return False
-    same = reduction.value == read(0, type) and write.value == acc(type)
-    return same and reduction.initial == LEAST[type] and source.fill in (None, const(LEAST[type], type))
+        return None
+    same = write.value == acc(type) and reduction.initial == LEAST[type]
+    return number if same else None
 
 
-def _taps(group: Nest) -> Mapping[int, Taps] | None:
-    """The windows along axes that have some, at most two; None if they are of another form."""
-    (source,), outer, found = group.reads, group.outer, dict[int, Taps]()
-    low = (0,) * len(group.axes)
+def _fill(group: Nest, source: Access, constants: Mapping[str, Array]) -> float | None:
+    """What is outside of the source, if that is known; what is less than no element if there is nothing."""
+    fill = source.fill
+    if fill is None:
+        return LEAST[source.type]
+    value = _known(group, fill, constants)
+    return None if value is None or isnan(value) else value
+
+
+def _known(group: Nest, expr: Expr, constants: Mapping[str, Array]) -> float | None:
+    """The number that an expression is, if it is one."""
+    if expr.op == "const":
+        (value,) = expr.args
+        return None if isinstance(value, Expr) else float(value)
+    access = group.reads[expr.number] if expr.op == "read" else None
+    if access is None or access.fill is not None or access.indirect or any(access.steps(len(group.axes))):
+        return None
+    values = constants.get(access.operand)
+    return None if values is None else float(values.reshape(-1)[access.start()])
+
+
+def _results(group: Nest, loop: Loop) -> int:
+    return 1 if loop.axis is None else group.axes[loop.axis].extent
+
+
+def _tapped(group: Nest, source: Access, run: int) -> list[Loop] | None:
+    """Loops over windows along axes that have some, at most two; None if they are of another form."""
+    found, reached = list[Loop](), list[int]()
     for index, extent, stride in zip(source.index, source.shape, source.strides, strict=True):
         assert isinstance(index, Affine)
-        axes = [axis for axis, coefficient in enumerate(index.coefficients) if coefficient]
-        reduced = [axis for axis in axes if axis >= outer]
-        if not reduced:
-            first, last = index.span(low, group.extents)
-            if first < 0 or last >= extent:
-                return None
-            continue
-        if len(axes) != 2 or len(reduced) != 1 or index.coefficients[reduced[0]] != 1 or axes[0] in found:
+        reached += (axis for axis in range(group.outer, len(group.axes)) if index.coefficients[axis])
+        loops = _along(group, index, extent, stride, run)
+        if loops is None:
             return None
-        step = index.coefficients[axes[0]]
-        if step < 1:
-            return None
-        found[axes[0]] = Taps(group.axes[reduced[0]].extent, stride, index.offset, step, extent)
-    return found if len(found) == len(group.axes) - outer <= 2 else None
+        found += loops
+    axes = [loop.axis for loop in found if loop.axis is not None]
+    once = sorted(reached) == [*range(group.outer, len(group.axes))] and len(set(axes)) == len(axes)
+    return found if once and run not in axes and len(found) <= 2 else None
+
+
+def _is_better_as_map(tapped: Sequence[Loop]) -> bool:
+    """Whether all is one window of few points for each row of neighbours, which may be short."""
+    return all(loop.axis is None for loop in tapped) and prod(loop.taps.count for loop in tapped) <= MOST
+
+
+def _along(group: Nest, index: Affine, extent: int, stride: int, run: int) -> list[Loop] | None:
+    """The loops over windows along a dimension of the source."""
+    axes = [axis for axis, coefficient in enumerate(index.coefficients) if coefficient]
+    reduced = [axis for axis in axes if axis >= group.outer]
+    steps = [index.coefficients[axis] for axis in axes]
+    if len(axes) == 2 and len(reduced) == 1 and steps[1] == 1 <= steps[0] and axes[0] != run:
+        taps = Taps(group.axes[reduced[0]].extent, stride, index.offset, steps[0], extent)
+        return [Loop(axes[0], taps)]
+    first, last = index.span((0,) * len(group.axes), group.extents)
+    if first < 0 or last >= extent:
+        return None
+    loops = []
+    for axis in reduced:
+        count, tap = group.axes[axis].extent, index.coefficients[axis]
+        moving = [one for one in axes if one not in (run, *reduced) and index.coefficients[one] % tap == 0]
+        loops.append(Loop(moving[-1] if moving else None, Taps(count, tap * stride, extent=count)))
+    return loops
 
 
 def _unit(
     group: Nest,
+    number: int,
     steps: tuple[Sequence[int], Sequence[int]],
-    taps: Mapping[int, Taps],
-    order: Sequence[int],
+    loops: Sequence[Loop],
     run: int,
+    fill: float,
     isa: InstructionSet,
 ) -> Unit:
-    """The words for axes in this order, those with windows last, and for rows of neighbours."""
-    size, layout = BYTES[group.reads[0].type], Layout(len(group.axes), len(group.accesses))
+    """The words for loops in this order, those with windows last, and for rows of neighbours."""
+    type = group.reads[number].type
+    size, layout = BYTES[type], Layout(len(group.axes), len(group.accesses))
     words = [0] * (Axis.COLUMNS + len(Along))
+    words[Window.LEAST], words[Window.FILL] = (_bits(value, type) for value in (LEAST[type], fill))
     derived = [
-        Word(slot, 0, ((layout.base + number, 1), (layout.first + run, size)))
-        for number, slot in enumerate((Window.SOURCE, Window.TARGET))
+        Word(slot, 0, ((layout.base + access, 1), (layout.first + run, size)))
+        for slot, access in ((Window.SOURCE, number), (Window.TARGET, len(group.reads)))
     ]
     derived.append(Word(Window.SIZE, 0, ((layout.end + run, size), (layout.first + run, -size))))
     for slot in Axis:  # loops that there are not go round once
         words[slot + Along.HIGH] = words[slot + Along.TAPS] = words[slot + Along.EXTENT] = 1
         words[slot + Along.INNER_END] = 1
-    for slot, axis in zip([*Axis][-len(order) :], order, strict=True):
-        known = taps.get(axis, Taps())
-        words[slot + Along.SOURCE_STEP], words[slot + Along.TARGET_STEP] = (size * one[axis] for one in steps)
-        words[slot + Along.TAPS], words[slot + Along.TAP_STEP] = known.count, size * known.step
-        words[slot + Along.FIRST], words[slot + Along.STRIDE] = known.first, known.stride
-        words[slot + Along.EXTENT] = known.extent
-        words[slot + Along.INNER_END] = group.axes[axis].extent
-        if axis in taps:
-            words[slot + Along.INNER_END] = (known.extent - known.first - known.count) // known.stride + 1
-        derived.append(Word(slot + Along.LOW, 0, ((layout.first + axis, 1),)))
-        derived.append(Word(slot + Along.HIGH, 0, ((layout.end + axis, 1),)))
-    text = window_source(isa, group.reads[0].type)
+    for slot, loop in zip([*Axis][-len(loops) :], loops, strict=True):
+        taps, axis = loop.taps, loop.axis
+        words[slot + Along.TAPS], words[slot + Along.TAP_STEP] = taps.count, size * taps.step
+        words[slot + Along.FIRST], words[slot + Along.STRIDE] = taps.first, taps.stride
+        words[slot + Along.EXTENT] = taps.extent
+        words[slot + Along.INNER_END] = _results(group, loop)
+        if taps.stride:
+            words[slot + Along.INNER_END] = (taps.extent - taps.first - taps.count) // taps.stride + 1
+        if axis is not None:
+            words[slot + Along.SOURCE_STEP], words[slot + Along.TARGET_STEP] = (size * s[axis] for s in steps)
+            derived.append(Word(slot + Along.LOW, 0, ((layout.first + axis, 1),)))
+            derived.append(Word(slot + Along.HIGH, 0, ((layout.end + axis, 1),)))
+    text = window_source(isa, type)
     return Unit("greatest", text, {}, tuple(words), tuple(derived), 0)
+
+
+def _bits(value: float, type: str) -> int:
+    """The bits of an element."""
+    return int(np.float32(value).view(np.int32)) if type == "f32" else int(value)

@@ -14,10 +14,10 @@ from tosajit.kernels.sets.values import BYTES, Register, Value
 from tosajit.kernels.sets.vectors import Vectors
 
 BITS = {"i8": "i8", "i16": "i16", "f32": "i32"}
-LEAST = {"i8": -(1 << 7), "i16": -(1 << 15), "f32": -(1 << 23)}
-"""The bits of what is greater than no element."""
 LARGE = 16
 """Bytes of registers that are worth a text of their own for each common width of windows."""
+MOST = 4
+"""Registers of results at once, of windows that may have many taps."""
 FEW = 2
 """The side of squares of so few taps that all of their addresses stay in registers."""
 NAN = 0x7FC00000
@@ -37,14 +37,15 @@ def greatest(
     count: Value,
     gap: Value,
     pitch: Value,
+    before: Value,
 ) -> None:
     """Store the greatest of windows of height by width taps; windows are `gap` apart, results `pitch`.
 
-    Of float32 that is NaN if there is one.
+    It is not less than what has the bits of `before`. Of float32 that is NaN if there is one.
     """
 
     def rows(register: int, side: int | None = None) -> None:
-        window = _Window(v, kind, register // BYTES[kind], side, height, width, row_step, step)
+        window = _Window(v, kind, register // BYTES[kind], side, height, width, row_step, step, before)
         registers, last = (size + (register - 1)) // register, size - register
 
         def position(index: Value) -> None:
@@ -55,11 +56,14 @@ def greatest(
                 for register, offset in zip(found, offsets, strict=True):
                     v.store(register, end + offset)
 
-            def pair(number: Value) -> None:
-                first = number * (2 * register)
-                part(first, v.least(first + register, last))
+            def several(first: Value, many: int) -> None:
+                part(first, *(v.least(first + place * register, last) for place in range(1, many)))
 
-            v.each(registers // 2, pair)
+            most = MOST if side is None and register == v.isa.register_bytes else 2
+            v.each(registers // most, lambda number: several(number * (most * register), most))
+            if most > 2:
+                rest = registers // most * (most * register)
+                v.when((registers & 2) > 0, lambda: several(rest, 2))
             v.when((registers & 1) > 0, partial(part, last))
 
         v.each(count, position)
@@ -88,11 +92,12 @@ class _Window:
     width: Value
     row_step: Value
     step: Value
+    before: Value
 
     def greatest(self, starts: Sequence[Value]) -> Sequence[Register]:
         """The greatest of windows whose first taps are at these places."""
         v, kind, lanes = self.v, self.kind, self.lanes
-        totals = [v.view(v.constant(LEAST[kind], BITS[kind], lanes), kind)] * len(starts)
+        totals = [v.view(v.splat(self.before, BITS[kind], lanes), kind)] * len(starts)
         if kind == "f32":
             totals += [v.constant(0, "i32", lanes)] * len(starts)  # whether there was NaN
         totals = self._combined(starts, totals)

@@ -17,6 +17,10 @@ class Window(Numbered):
     TARGET = auto()
     SIZE = auto()
     """Bytes of neighbours that have windows alike."""
+    LEAST = auto()
+    """The bits of what is greater than no element."""
+    FILL = auto()
+    """The bits of what is outside of the source."""
 
 
 class Along(Numbered):
@@ -66,6 +70,7 @@ def row(args: int, source: int, target: int, height: int) -> None:
     step = load_i64(args, Axis.COLUMNS + Along.SOURCE_STEP)
     pitch = load_i64(args, Axis.COLUMNS + Along.TARGET_STEP)
     tap_row, tap = load_i64(args, Axis.ROWS + Along.TAP_STEP), load_i64(args, Axis.COLUMNS + Along.TAP_STEP)
+    taps = load_i64(args, Axis.ROWS + Along.TAPS) * load_i64(args, Axis.COLUMNS + Along.TAPS)
     high, size = load_i64(args, Axis.COLUMNS + Along.HIGH), load_i64(args, Window.SIZE)
     x = load_i64(args, Axis.COLUMNS + Along.LOW)
     while x < high:
@@ -73,8 +78,11 @@ def row(args: int, source: int, target: int, height: int) -> None:
         count = 1
         if first == 0:
             count = max(1, min(high, load_i64(args, Axis.COLUMNS + Along.INNER_END)) - x)
+        before = load_i64(args, Window.LEAST)
+        if height * (end - first) < taps:
+            before = load_i64(args, Window.FILL)
         start, to = source + x * step + first * tap, target + x * pitch
-        greatest(start, to, size, height, end - first, tap_row, tap, count, step, pitch)
+        greatest(start, to, size, height, end - first, tap_row, tap, count, step, pitch, before)
         x += count
 
 
