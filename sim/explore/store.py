@@ -23,6 +23,7 @@ from sim.explore.candidates import Candidate
 from sim.explore.errors import StoreError
 from sim.explore.work import Outcomes
 from sim.files import destination
+from tiling.words import plain
 
 Result = TypeVar("Result")
 
@@ -318,6 +319,18 @@ def _check(connection: sqlite3.Connection, file: Path, new: bool = False) -> Non
         raise StoreError(
             f"{file} has format {version}, but this version reads {FORMAT}; start a new exploration elsewhere"
         )
+    _check_tables(connection, file)
+
+
+def _check_tables(connection: sqlite3.Connection, file: Path) -> None:
+    """Refuse tables, views and triggers that are not ours: a view may have rows without end."""
+    found = {sql for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
+    for strange in sorted(map(str, found.difference(TABLES))):
+        raise StoreError(
+            f"{file} holds what is not of a store: {plain(strange)}; start a new exploration elsewhere"
+        )
+    for missing in (table for table in TABLES if table not in found):
+        raise StoreError(f"{file} is damaged: it lacks what {plain(missing)} makes; delete the file")
 
 
 def _about(connection: sqlite3.Connection) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def test_databases_of_others_are_refused_and_stay_as_they_are(tmp_path: Path) ->
         ("UPDATE about SET value = '{' WHERE key = 'seed'", "seed is not JSON"),
         ("UPDATE about SET value = '[[' || value WHERE key = 'seed'", "seed is not JSON"),
         ("DELETE FROM about WHERE key = 'columns'", "columns: the store has nothing"),
-        ("DROP TABLE points", "no such table"),
+        ("DROP TABLE points", "lacks what CREATE TABLE points .* makes"),
         ("UPDATE points SET candidate = '[1, 2]' WHERE number = 5", r"point 5 is \[1, 2\], but random asks"),
     ],
 )
@@ -138,6 +138,31 @@ def test_damage_is_named(sound: bytes, tmp_path: Path, change: str, text: str) -
     connection.close()
     with pytest.raises(StoreError, match=text):
         explore(question(points=64, confirm=2), Here(), tmp_path)
+
+
+ENDLESS = "WITH RECURSIVE rows(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM rows)"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"DROP TABLE points; CREATE VIEW points AS {ENDLESS} SELECT n, '[]', zeroblob(8), '' FROM rows",
+        "DROP TABLE points; CREATE TABLE points (number TEXT, candidate, figures, reason)",
+        "DROP TABLE about; CREATE TABLE about (key, value AS (zeroblob(900000000)))",
+        f"CREATE TRIGGER more AFTER INSERT ON confirmed BEGIN INSERT INTO points {ENDLESS} "
+        "SELECT n, '[]', zeroblob(8), '' FROM rows; END",
+    ],
+    ids=["view", "types", "generated", "trigger"],
+)
+def test_a_store_has_its_own_tables_and_nothing_else(sound: bytes, tmp_path: Path, change: str) -> None:
+    file = tmp_path / FILE
+    file.write_bytes(sound)
+    with sqlite3.connect(file) as connection:
+        connection.executescript(change)
+    connection.close()
+    for use in (Store.reading, lambda path: explore(question(points=64, confirm=2), Here(), path)):
+        with pytest.raises(StoreError, match="holds what is not of a store: CREATE"):
+            use(tmp_path)
 
 
 @given(st.data())
