@@ -76,10 +76,12 @@ def from_dict(kind: type[Some], data: Mapping[str, Any]) -> Some:
         values["contents"] = [_stripped(one, Content) for one in data.get("contents", ())]
         same: Any = kind  # mypy takes the hash of a class for that of its values
         made: Some = _adapter(same).validate_python(values)
+        if endless := next(_endless(to_dict(made)), None):
+            raise ReportError(f"malformed report: {endless} is no finite number")
         return made
     except ValidationError as error:
         raise ReportError("\n  ".join(["malformed report", *_faults(error)])) from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         raise ReportError(f"malformed report: {type(error).__name__} {error}") from None
 
 
@@ -205,6 +207,16 @@ def _roofline(place: Roofline) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return value if isfinite(value) else None
+
+
+def _endless(tree: Any, path: str = "report") -> Iterator[str]:
+    """The paths of numbers that JSON has none for, in what is said or follows from it."""
+    match tree:
+        case float() if not isfinite(tree):
+            yield path
+        case dict() | list():
+            for name, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+                yield from _endless(value, f"{path}.{name}")
 
 
 def _stripped(

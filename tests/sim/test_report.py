@@ -287,6 +287,10 @@ def test_the_dictionary_has_what_follows_too() -> None:
         ({"operators": [{}]}, "malformed"),
         ({"traffic": [{"memory": "moon"}]}, "malformed"),
         ({"timeline": None}, "malformed"),
+        ({"energy": {"scratchpad": float("nan")}}, r"report\.energy\.scratchpad is no finite number"),
+        ({"energy": {"scratchpad": 1e308, "offchip": 1e308}}, r"derived\.joules is no finite number"),
+        ({"clock_hz": 5e-324}, r"latency_seconds is no finite number"),
+        ({"clock_hz": 0.0}, "malformed"),
     ],
 )
 def test_a_damaged_report_is_told(change: dict[str, Any], message: str) -> None:
