@@ -41,7 +41,7 @@ def allocate(
     if total > bound:
         tries = effort // len(lives)
         for other in islice(_orders(lives), tries):
-            found, size = _placed(lives, other)
+            found, size = _placed(lives, other, total - 1)
             if size < total:
                 offsets, total, order = found, size, other
             if total <= bound:
@@ -118,7 +118,7 @@ def _climbed(
         other = order.copy()
         other.remove(moved)
         other.insert(random.randrange(min(order.index(moved), order.index(top)) + 1), moved)
-        found, size = _placed(lives, other)
+        found, size = _placed(lives, other, total)
         if size <= total:
             offsets, total, order = found, size, other
         if total <= bound:
@@ -130,8 +130,13 @@ def _together(one: Lifetime, other: Lifetime) -> bool:
     return one.first <= other.last and other.first <= one.last
 
 
-def _placed(lives: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int], int]:
-    """Offsets of buffers that choose in this order; those that live for ever lie below all others."""
+def _placed(
+    lives: Sequence[Lifetime], order: Sequence[int], most: int | None = None
+) -> tuple[list[int], int]:
+    """Offsets of buffers that choose in this order; those that live for ever lie below all others.
+
+    If they need more than `most`, some are not placed.
+    """
     offsets = [0] * len(lives)
     start = min((life.first for life in lives), default=0)
     end = max((life.last for life in lives), default=0)
@@ -148,6 +153,8 @@ def _placed(lives: Sequence[Lifetime], order: Sequence[int]) -> tuple[list[int],
         offsets[number] = offset
         taken.add(life, offset)
         total = max(total, offset + life.bytes)
+        if most is not None and total > most:
+            break
     return offsets, total
 
 
