@@ -42,8 +42,9 @@ class Costs:
 
     @staticmethod
     def of(machine: Machine) -> Costs:
-        """The costs of a machine, with all that has been computed for it before."""
-        return _costs(machine)
+        """The costs of a machine, with all that has been computed for its datapath before."""
+        path = datapath_of(machine)
+        return _costs(path, path.name)
 
     def work(self, nest: Nest, tile: Sequence[int], sites: Sites = ()) -> Work:
         """What a tile takes, given as extents along the axes of the nest; without sites, all is near."""
@@ -70,8 +71,8 @@ class Costs:
 
 
 @lru_cache(maxsize=32)
-def _costs(machine: Machine) -> Costs:
-    return Costs(datapath_of(machine))
+def _costs(path: Datapath, _name: str) -> Costs:
+    return Costs(path)
 
 
 def datapath_of(machine: Machine, name: str | None = None) -> Datapath:
