@@ -15,7 +15,7 @@ from typing import NamedTuple
 from sim.cost.prices import Prices
 from sim.cost.sites import Sites, sites_of, taken
 from sim.cost.transfer import cycles_of
-from sim.events.model import CostModel, Rates, SectionModel, streams_of
+from sim.events.model import CostModel, Models, Rates, SectionModel, streams_of
 from sim.events.sections import Run
 from sim.events.state import LOAD
 from sim.events.tiles import rows_and_run, span_of
@@ -40,11 +40,8 @@ Classes = list[tuple[tuple[int, ...], int]]
 
 def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
     """The estimate for a machine: prices of sections that have the machine to themselves."""
-    if costs is None:
-        from sim.cost.costs import Costs
-
-        costs = Costs.of(machine.model_copy(update={"launch_overhead_cycles": 0}))
-    figures = _Figures.of(machine, costs)
+    models = Models.of(machine) if costs is None else Models(Rates.of(machine), costs)
+    figures = _Figures.of(machine, models)
     groups: dict[Maker, _Group] = {}
 
     def prices(sections: Sequence[Section], operands: Mapping[str, Operand]) -> list[Price]:
@@ -81,6 +78,7 @@ class _Figures:
     """A machine's figures, looked up once."""
 
     machine: Machine
+    models: Models
     costs: CostModel
     rates: Rates
     price: Prices
@@ -89,15 +87,15 @@ class _Figures:
     """What a byte that is moved costs at least."""
 
     @staticmethod
-    def of(machine: Machine, costs: CostModel) -> _Figures:
+    def of(machine: Machine, models: Models) -> _Figures:
         """Those of a machine."""
-        rates = Rates.of(machine)
+        rates = models.rates
         price = Prices.of(machine)
         bytes_of = [(machine.offchip_bytes_per_cycle, price.offchip_byte)]
         if (beside := machine.beside_level2) is not None:
             bytes_of.append((beside.offchip_bytes_per_cycle, price.level2_byte))
         byte = min(own + (price.cycle / rate if rate else 0.0) for rate, own in bytes_of)
-        return _Figures(machine, costs, rates, price, rates.channels, byte)
+        return _Figures(machine, models, models.costs, rates, price, rates.channels, byte)
 
 
 class _Box(NamedTuple):
@@ -156,6 +154,8 @@ class _Look:
     left: Classes | None = None
     """Tiles that have not been looked at; None if none has."""
     price: Price | None = None
+    model: SectionModel | None = None
+    """What was followed, which programs share that have the section."""
 
 
 class _Group:
@@ -240,7 +240,8 @@ class _Group:
     def price(self, look: _Look) -> Price:
         """What a section costs, which is worked out once."""
         if look.price is None:
-            look.price = self.followed(look.section, look.moves, look.work)
+            look.model = self.figures.models.model(look.section, self.operands)
+            look.price = self.followed(look.model, look.moves, look.work)
         return look.price
 
     def floors(self, sections: Sequence[Section]) -> list[Price]:
@@ -270,11 +271,11 @@ class _Group:
         offchip, level2 = moves.bytes - moves.of_level2 + work.far, moves.of_level2 + work.between
         return self.figures.price.cost(cycles, offchip, level2, moves.bytes + work.near)
 
-    def followed(self, section: Section, moves: _Moves, work: _Work) -> Price:
+    def followed(self, model: SectionModel, moves: _Moves, work: _Work) -> Price:
         """The price of a section, command by command; idle is what nothing comes or goes at its end."""
         figures = self.figures
-        run = Run(Program(figures.machine.target, {}, (section,), 0, 0), figures.rates, 0)
-        run.section(SectionModel(section, self.operands, figures.rates, figures.costs), True)
+        run = Run(Program(figures.machine.target, {}, (model.section,), 0, 0), figures.rates, 0)
+        run.section(model, True)
         run.finish()
         busy = max(run.state[LOAD], *(run.state[far.state] for far in figures.rates.far.values()))
         cycle, idle = figures.price.cycle, max(run.cycles - busy, 0)
@@ -289,10 +290,11 @@ class _Group:
         reads, times = len(self.nest.reads), [1.0]
         for loop in section.loops:
             times.append(times[-1] * self.nest.axes[loop.axis].extent / loop.step)
+        boxes = self.boxes
         for number, image in enumerate(section.images[: len(self.found)]):
             if image is None:
                 continue
-            box, count = self.box(number, image), times[image.level]
+            box, count = boxes.get((number, id(image))) or self.box(number, image), times[image.level]
             if number < reads:
                 loads += box.cycles * count
             else:
@@ -312,16 +314,14 @@ class _Group:
 
     def box(self, number: int, image: Image) -> _Box:
         """One transfer of a box of an access."""
-        found = self.boxes.get((number, id(image)))
-        if found is None:
-            operand = self.found[number]
-            transfers = self.figures.rates.far["level2" if operand.place == "level2" else "offchip"].transfers
-            rows, run, size, span = _transfer(self.nest.accesses[number], image, operand)
-            cycles = transfers.cycles(rows, run, number >= len(self.nest.reads), span)
-            early = cycles if operand.kind == "constant" else 0
-            inside = cycles_of(size, transfers.inside)
-            found = _Box(cycles, transfers.port_cycles(rows, run, span), inside, early, size)
-            self.boxes[number, id(image)] = found
+        operand = self.found[number]
+        transfers = self.figures.rates.far["level2" if operand.place == "level2" else "offchip"].transfers
+        rows, run, size, span = _transfer(self.nest.accesses[number], image, operand)
+        cycles = transfers.cycles(rows, run, number >= len(self.nest.reads), span)
+        early = cycles if operand.kind == "constant" else 0
+        inside = cycles_of(size, transfers.inside)
+        found = _Box(cycles, transfers.port_cycles(rows, run, span), inside, early, size)
+        self.boxes[number, id(image)] = found
         return found
 
     def work(self, section: Section, classes: Classes, known: _Work) -> _Work:

@@ -204,7 +204,8 @@ def choose(
         if price.cost == inf:
             continue
         more = 1 + BEYOND if need > free else 1
-        priced.append(candidate_of(at, offers[number], price._replace(cost=price.cost * more), target))
+        dearer = price if more == 1 else price._replace(cost=price.cost * more)
+        priced.append(candidate_of(at, offers[number], dearer, target))
         tiles = float(at.menu.counts[offers.rows[number]])
         for way, cost in enumerate(price.views(idle)):
             if (cost * more, need, tiles) < least[way]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 from typing import Protocol
+from weakref import WeakValueDictionary
 
 from sim.cost.ethos.stages import scales
+from sim.cost.forms import form_of
 from sim.cost.pages import streamed_rate
 from sim.cost.sites import STREAMS, Sites, Stream, sites_of, taken
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate, scratchpad_rate
@@ -30,7 +34,7 @@ from sim.events.state import (
 )
 from sim.events.tiles import Tiles, rows_and_run, span_of
 from sim.machine.machine import Machine
-from sim.report.values import DataKind
+from sim.report.values import DataKind, Traffic
 from tiling.choose import weights_of
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
@@ -224,6 +228,21 @@ class Slot:
     first: Moved = NOTHING
     """What the first tile asks for."""
 
+    def moved_to(self, section: Section) -> Slot:
+        """The same access of a section that differs in names and addresses alone."""
+        access, image = section.nest.accesses[self.number], section.images[self.number]
+        assert image is not None
+        ranges = ranges_of(image)
+        return Slot(
+            self.number, access, image, self.cause, self.ready, self.used, ranges, self.cache, self.first
+        )
+
+
+def ranges_of(image: Image) -> tuple[tuple[int, int], ...]:
+    """Addresses of each copy of a box."""
+    starts = [image.address + copy * image.pitch for copy in range(image.copies)]
+    return tuple([(start, start + image.bytes) for start in starts])
+
 
 class SectionModel:
     """A section on a machine."""
@@ -233,6 +252,7 @@ class SectionModel:
     ) -> None:
         self.section, self.rates, self.costs = section, rates, costs
         nest = self.nest = section.nest
+        self.form = form_of(nest)
         self.tiles = Tiles(section)
         self.operands = [operands[access.operand] for access in nest.accesses]
         self.writes_from = len(nest.reads)
@@ -242,6 +262,8 @@ class SectionModel:
         self.sites = sites_of(self.operands[: self.accesses], copied)
         self.followed: frozenset[int] = frozenset()
         """Accesses whose boxes come by the commands of another core."""
+        self.like: SectionModel | None = None
+        """The model that this one has most from."""
         self.streams = streams_of(nest, weights_of(nest, operands))
         self.loads, self.stores, self.size = self._slots()
         self.slots = (*self.loads, *self.stores)
@@ -265,6 +287,19 @@ class SectionModel:
             slot.first = self.moved(slot, self.tiles.first)
         self.results: dict[tuple[object, ...], object] = {}
         """What loops do to states that have been met."""
+        self.traffic: list[Traffic] = []
+        """Bytes that it moves, once they are known."""
+
+    def moved_to(self, section: Section, operands: Mapping[str, Operand]) -> SectionModel:
+        """The model of a section that differs in names and addresses alone, and knows what this one does."""
+        found = copy(self)
+        found.like, found.section, found.nest, found.orders = self, section, section.nest, {}
+        found.operands = [operands[access.operand] for access in section.nest.accesses]
+        found.loads = [slot.moved_to(section) for slot in self.loads]
+        found.stores = [slot.moved_to(section) for slot in self.stores]
+        found.slots = (*found.loads, *found.stores)
+        found._places()
+        return found
 
     def _places(self) -> None:
         """Addresses and operands that tiles use where they are, and all that the section uses and writes.
@@ -298,8 +333,7 @@ class SectionModel:
         for number, (access, image) in enumerate(zip(self.nest.accesses, self.section.images, strict=True)):
             if image is None or number >= self.accesses:
                 continue
-            starts = [image.address + copy * image.pitch for copy in range(image.copies)]
-            ranges = tuple((start, start + image.bytes) for start in starts)
+            ranges = ranges_of(image)
             if number < self.writes_from:
                 cause = INPUT if self.kinds[number] == "activations" else WEIGHTS
                 loads.append(Slot(number, access, image, cause, at, at + image.copies, ranges))
@@ -423,6 +457,44 @@ class SectionModel:
         if number >= self.writes_from:
             return OUTPUT
         return INPUT if self.kinds[number] == "activations" else WEIGHTS
+
+
+class Models:
+    """Models of sections on a machine: those that are alike share what is worked out while one lives."""
+
+    def __init__(self, rates: Rates, costs: CostModel) -> None:
+        self.rates, self.costs = rates, costs
+        self._known: WeakValueDictionary[Hashable, SectionModel] = WeakValueDictionary()
+
+    @staticmethod
+    def of(machine: Machine) -> Models:
+        """Those of a machine that has been launched."""
+        return _models(machine.model_copy(update={"launch_overhead_cycles": 0}))
+
+    def model(self, section: Section, operands: Mapping[str, Operand]) -> SectionModel:
+        """The model of a section."""
+        key = _alike(section, operands)
+        known = self._known.get(key)
+        if known is not None:
+            return known.moved_to(section, operands)
+        found = self._known[key] = SectionModel(section, operands, self.rates, self.costs)
+        return found
+
+
+@lru_cache(maxsize=32)
+def _models(machine: Machine) -> Models:
+    from sim.cost.costs import Costs
+
+    return Models(Rates.of(machine), Costs.of(machine))
+
+
+def _alike(section: Section, operands: Mapping[str, Operand]) -> Hashable:
+    """All that a model depends on but for names and addresses; it keeps the form, whose identity is here."""
+    nest = section.nest
+    images = [one and (one.shape, one.bytes, one.level, one.copies, one.steps) for one in section.images]
+    found = [operands[access.operand] for access in nest.accesses]
+    facts = [(one.elements, one.kind, one.place, one.stored_bytes) for one in found]
+    return id(form_of(nest)), section.loops, tuple(images), tuple(facts), section.accumulator is None
 
 
 def streams_of(nest: Nest, weights: Container[int]) -> tuple[Stream, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from sim.events.cores import follow_together
-from sim.events.model import CostModel, Rates, SectionModel
+from sim.events.model import CostModel, Models, Rates, SectionModel
 from sim.events.reporting import Summary, report_of
 from sim.events.sections import Run
 from sim.events.totals import traffic_of
@@ -24,11 +24,9 @@ class Simulator:
     """Simulates programs on one machine; what does not depend on time is worked out once a program."""
 
     def __init__(self, machine: Machine, costs: CostModel | None = None) -> None:
-        if costs is None:
-            from sim.cost.costs import Costs
-
-            costs = Costs.of(machine)
-        self.machine, self.costs, self.rates = machine, costs, Rates.of(machine)
+        self.machine = machine
+        self.known = Models.of(machine) if costs is None else Models(Rates.of(machine), costs)
+        self.rates = self.known.rates
         self._models: dict[int, tuple[SectionModel, ...]] = {}
         self._summaries: dict[int, Summary] = {}
 
@@ -63,10 +61,8 @@ class Simulator:
         """What each section asks of the machine."""
         known = self._models.get(id(program))
         if known is None:
-            known = self._models[id(program)] = tuple(
-                SectionModel(section, program.operands, self.rates, self.costs)
-                for section in program.sections
-            )
+            model, operands = self.known.model, program.operands
+            known = self._models[id(program)] = tuple(model(one, operands) for one in program.sections)
             weakref.finalize(program, self._models.pop, id(program), None)
         return known
 

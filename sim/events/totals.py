@@ -84,6 +84,14 @@ class Totals:
 
 def traffic_of(model: SectionModel) -> Traffic:
     """Bytes that a section moves, by tiles and in boxes."""
+    if model.followed:
+        return _traffic(model)
+    if not model.traffic:
+        model.traffic.append(_traffic(model))
+    return model.traffic[0]
+
+
+def _traffic(model: SectionModel) -> Traffic:
     found: Counter[tuple[Memory, Direction, DataKind]] = Counter()
     for tile, count in _tiles(model).items():
         sizes = model.costs.work(model.nest, tile, model.sites).traffic[: model.accesses]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 from math import prod
 
@@ -10,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sim.events import Simulator
-from sim.events.model import Rates, SectionModel
+from sim.events.model import Models, Rates, SectionModel
+from sim.events.sections import Run
 from sim.events.tiles import Tiles, rows_and_run
 from sim.machine.machine import Machine
 from sim.planning import IDLE, _classes, _Figures, _Group
@@ -19,6 +21,7 @@ from tests.sim.programs import SimpleCosts, machine_of, machines, programs
 from tiling.expr import BYTES, const, read
 from tiling.nest import Access, Affine, Axis, Nest, Write
 from tiling.program import Image, Loop, Program, Section
+from tiling.spread import moved
 
 
 def classes_of(kinds: Tiles) -> list[tuple[int, ...]]:
@@ -108,9 +111,36 @@ def test_a_section_is_followed_to_the_cycle_and_costs_no_less_than_the_least(
     machine = machine.model_copy(update={"launch_overhead_cycles": 0})
     costs = SimpleCosts(points, 0)
     section: Section = program.sections[0]
-    group = _Group(_Figures.of(machine, costs), section.nest, program.operands)
+    models = Models(Rates.of(machine), costs)
+    group = _Group(_Figures.of(machine, models), section.nest, program.operands)
     moves, work = group.moves(section), group.work(section, _classes(section), IDLE)
+    model = models.model(section, program.operands)
     cycles = Simulator(machine, costs).simulate(program).cycles
-    assert group.followed(section, moves, work).cost == group.cost(cycles, moves, work)
+    assert group.followed(model, moves, work).cost == group.cost(cycles, moves, work)
     margin = group.cost(200, moves, work) - group.cost(0, moves, work)
     assert group.least(moves, work) <= 1.1 * group.cost(cycles, moves, work) + margin
+
+
+@settings(max_examples=100, deadline=None)
+@given(programs(), machines())
+def test_sections_that_are_alike_run_as_if_each_were_worked_out_alone(
+    program: Program, machine: Machine
+) -> None:
+    rates, costs = Rates.of(machine), SimpleCosts()
+    models = Models(rates, costs)
+    again = replace(
+        program,
+        sections=(*program.sections, *[moved(one, 64) for one in program.sections], *program.sections),
+    )
+    runs = []
+    for model in (models.model, lambda section, operands: SectionModel(section, operands, rates, costs)):
+        known = [model(section, again.operands) for section in again.sections]
+        run = Run(again, rates, 0)
+        for one in known:
+            run.section(one, True)
+        run.finish()
+        runs.append((run.cycles, [(ran.start, ran.end, ran.cycles) for ran in run.ran], run.pad.ranges))
+    assert runs[0] == runs[1]
+    section = again.sections[0]
+    first, other = (models.model(one, again.operands) for one in (section, moved(section, 64)))
+    assert other.results is first.results
