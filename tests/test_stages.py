@@ -23,6 +23,7 @@ from tosajit.compiler.names import MARK, distinct
 from tosajit.dtypes import INT32
 from tosajit.host.simplify import simplify
 from tosajit.operators import ADD
+from tosajit.ops import conv2d
 from tosajit.tracing.builder import GraphBuilder
 
 NAMES = ["validate", "lower", "precompute", "fuse", "simplify", "prepare", "plan", "emit", "link"]
@@ -219,6 +220,16 @@ def test_threads_are_made_where_a_group_is_shared() -> None:
         assert (threads == 2) == any(shared)
         assert not all(shared)
         assert made.stages["link"].values["main"].threads == threads
+
+
+@pytest.mark.parametrize(("columns", "expected"), [(160, 80), (288, 144)])
+def test_two_threads_share_columns_of_float32_by_cache_lines(columns: int, expected: int) -> None:
+    weights, bias = np.ones((columns, 1, 1, 960), np.float32), np.zeros(columns, np.float32)
+    made = tj.compile(
+        tj.trace(lambda x: conv2d(x, weights, bias), np.zeros((1, 7, 7, 960), np.float32)), threads=2
+    )
+    (section,) = made.program.sections
+    assert [loop.step for loop in section.loops] == [expected]
 
 
 def small() -> tj.Graph:

@@ -19,6 +19,7 @@ from tosajit.host.unit import (
     Prepared,
     Request,
     array_unit,
+    columns_apart,
     finish_of,
     grain_of,
     matrix_of,
@@ -226,7 +227,7 @@ def _packing(request: Request, pack: Nest, finish: Finish) -> Unit:
 def _finished(request: Request, made: Prepared, prepared: tuple[Access, ...], finish: Finish) -> Nest:
     """The group with its prepared operands, and its unit."""
     found, group = request.match, request.group
-    done = replace(group, prepared=prepared, grain=grain_of(group, found, 2 * request.isa.lanes))
+    done = replace(group, prepared=prepared, grain=grain_of(group, found, columns_apart(request, 2)))
     if _slots(request) is RowSlot:
         made.units[done] = _row(request, done, finish)
         return done

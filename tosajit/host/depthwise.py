@@ -18,6 +18,7 @@ from tosajit.host.unit import (
     Request,
     arranged,
     array_unit,
+    columns_apart,
     finish_of,
     grain_of,
     own_constants,
@@ -126,7 +127,7 @@ def _pixel(
 
 def _prepared(request: Request, prepared: tuple[Access, ...]) -> Nest:
     """The group with its prepared operands."""
-    grain = grain_of(request.group, request.match, 4 * request.isa.lanes)
+    grain = grain_of(request.group, request.match, columns_apart(request, 4))
     return replace(request.group, prepared=prepared, grain=grain)
 
 

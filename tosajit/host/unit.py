@@ -21,7 +21,7 @@ from tosajit.host.match import Match
 from tosajit.host.reasons import Reason
 from tosajit.host.rescale import Rescale, rescale_of
 from tosajit.kernels.contract.source import contract_source
-from tosajit.kernels.contract.spec import ContractSpec, Epilogue
+from tosajit.kernels.contract.spec import LINE, ContractSpec, Epilogue
 from tosajit.kernels.layout import SCRATCH, Layout
 from tosajit.kernels.lines import aligned
 from tosajit.kernels.link import Unit, Word
@@ -194,6 +194,11 @@ def grain_of(group: Nest, found: Match, columns: int, rows: int = 1) -> tuple[in
         else:
             grain.append(rows if number in found.positions[:1] else axis.extent)
     return tuple(grain)
+
+
+def columns_apart(request: Request, panels: int) -> int:
+    """By how many columns tiles are cut: those of float32 by cache lines, others by panels done at once."""
+    return LINE // BYTES["f32"] if request.left.type == "f32" else panels * request.isa.lanes
 
 
 def array_unit(
