@@ -61,6 +61,7 @@ def largest(x: Tensor) -> Tensor:
 def test_a_maximum_over_few_channels_is_one_over_rows_of_a_turned_map() -> None:
     """In the U85, whose copies turn maps; the U55 has a column of one channel for each position."""
     assert cost(U85, largest, 4096, 3).cycles == pytest.approx(6_448 + 4_032, rel=0.06)
+    assert cost(U85, largest, 64, 16).cycles == 680 + 246
     assert cost(U55, largest, 4096, 3).cycles == pytest.approx(65_625, rel=0.01)
 
 

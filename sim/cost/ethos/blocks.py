@@ -180,11 +180,15 @@ def _primary(core: Core, nest: Nest, shape: Geometry, sites: Sites) -> Primary:
 
 def turned_maximum(hardware: Part85, layer: Layer, maps: Maps, chained: float) -> Cycles:
     """A maximum over channels as one over rows: a copy of the map is turned first."""
-    first, deep = squarest(layer.output.height), layer.input.width
-    copy = Shape(deep, *first)
-    turn = layer._replace(output=copy, input=copy, kernel=(1, 1), table=False)
+    rows, deep = layer.output.height, layer.input.width
+    first = squarest(rows)
+    if first[1] % CHANNELS and rows % CHANNELS == 0:
+        first = rows // CHANNELS, CHANNELS  # rows can have any shape, and this one fills bricks
+    map, copy = Shape(*first, deep), Shape(deep, *first)
+    turn = layer._replace(output=map, input=map, kernel=(1, 1), table=False)
     pool = layer._replace(output=Shape(1, *first), input=copy, kernel=(deep, 1))
-    turned = layer_cycles(hardware, turn, chosen(hardware, turn), maps)
+    # Blocks are those of the map, as far as the copy has such.
+    turned = layer_cycles(hardware, turn._replace(output=copy), chosen(hardware, turn), maps)
     found = layer_cycles(hardware, pool, chosen(hardware, pool), maps, chained)
     return found._replace(total=found.total + turned.total, products=found.products + turned.products)
 
