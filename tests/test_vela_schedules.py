@@ -24,6 +24,9 @@ from tosajit import ops
 from tosajit.dtypes import INT8, INT32
 
 MACHINE = "ethos-u65-256"
+U55 = "ethos-u55-128/high-end-embedded/shared-sram"
+U65 = "ethos-u65-256/high-end/dedicated-sram-384kb"
+U85 = "ethos-u85-256/sys-dram-mid/sram-only"
 KINDS = "MemoryCopy", "Quantize", "LUT", "Transpose", "Conv2D"
 LOG = """
 Schedule: 'graph_MIN'
@@ -102,6 +105,33 @@ def test_copies_take_what_vela_prints(
     one = schedules.Operation("MemoryCopy", shape, "Sram", names=("map",), block=block)
     stored = {"map": ((8 if order == "NHWC" else 16) * shape[2], order)}
     assert copies.copied(Core.of(machine.array, machine), one, stored, constant=False) == cycles
+
+
+@pytest.mark.parametrize(
+    ("machine", "read", "made", "block", "order", "cycles"),
+    [
+        (U55, (1, 28, 4, 16), (1, 4, 28, 16), (1, 23, 4, 16), "NHWC", 448),
+        (U55, (1, 4, 28, 16), (1, 4, 16, 28), (1, 3, 20, 16), "NHWC", 672),
+        (U55, (1, 2, 12, 8), (1, 12, 2, 8), (1, 2, 8, 8), "NHWC", 56),
+        (U65, (1, 4, 16, 8), (1, 4, 8, 16), (1, 4, 10, 8), "NHWC", 160),
+        (U85, (1, 4, 28, 28), (1, 28, 4, 28), (4, 28, 16), "NHCWB16", 2081),
+        (U85, (1, 8, 4, 8), (1, 4, 8, 8), (8, 4, 16), "NHCWB16", 420),
+        (U85, (1, 28, 4, 16), (1, 4, 28, 16), (28, 4, 16), "NHCWB16", 1152),
+    ],
+)
+def test_transpositions_take_about_what_vela_prints(
+    machine: str,
+    read: tuple[int, ...],
+    made: tuple[int, ...],
+    block: tuple[int, ...],
+    order: str,
+    cycles: int,
+) -> None:
+    known = tj.machine(machine)
+    assert isinstance(known.array, Block)
+    one = Operation("Transpose", made, "Sram", block, read, names=("map",), source="Transpose")
+    found = copies.turned(Core.of(known.array, known), one, {"map": (int(np.prod(made)), order)})
+    assert found == (cycles if machine != U85 else pytest.approx(cycles, rel=0.12))
 
 
 def test_copies_are_of_the_schedule_alone() -> None:
@@ -362,3 +392,31 @@ def test_a_transposed_convolution_over_zeros_is_slower_than_its_parts(
     assert isinstance(machine.array, Block)
     one = Operation("Conv2D", (1, 24, 24, 24), "Sram", read=read, kernel=(2, 2), source="TransposeConv2D")
     assert (lowered.lowered([one], Core.of(machine.array, machine), {}) > 5000) == slower
+
+
+def test_a_transposed_convolution_into_a_joined_map_has_channels_of_its_own() -> None:
+    machine = tj.machine(U55)
+    assert isinstance(machine.array, Block)
+    core = Core.of(machine.array, machine)
+    alone, joined = (
+        Operation("Conv2D", (1, 20, 20, deep), "Sram", read=(1, 10, 10, 16), kernel=(3, 3), slices=(0, 16))
+        for deep in (16, 32)
+    )
+    assert lowered.with_zeros(joined, core) == lowered.with_zeros(alone, core) > 0
+
+
+@pytest.mark.parametrize(("heads", "more"), [(4, True), (1, False)])
+def test_heads_that_are_joined_first_take_longer_than_a_window_over_them(heads: int, more: bool) -> None:
+    weights, bias = np.ones((40, 1, 1, 8 * heads), np.int8), np.zeros(40, np.int32)
+
+    def joined(x: tj.Tensor) -> tj.Tensor:
+        rows = ops.reshape(ops.transpose(x, perms=(1, 0, 2)), (1, 8, 1, 8 * heads))
+        return ops.rescale(ops.conv2d(rows, weights, bias), multiplier=1 << 30, shift=36, dtype=INT8)
+
+    graph, machine = tj.trace(joined, tj.Value("x", INT8, (heads, 8, 8))), tj.machine(U85)
+    assert isinstance(machine.array, Block)
+    nests, core = copies.nests_of(graph, machine, tj.plan(graph, machine)), Core.of(machine.array, machine)
+    names = tuple(node.name for node in graph.nodes)
+    read = (1, 2, 4, 8 * heads)
+    one = Operation("FullyConnected", (1, 2, 4, 40), "Sram", read=read, names=names, source="FullyConnected")
+    assert (lowered.lowered([one], core, {}, nests) > 0) == more

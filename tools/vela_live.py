@@ -165,7 +165,8 @@ def compared(file: Path, configuration: Configuration, objective: str | None = N
     copied = copies.copies(found, printed.log, graph, machine, plan, made)
     if isinstance(machine.array, Block):
         core = Core.of(machine.array, machine)
-        copied += lowered.lowered(found, core, schedules.areas(printed.log))
+        nests = copies.nests_of(graph, machine, plan)
+        copied += lowered.lowered(found, core, schedules.areas(printed.log), nests)
     return replace(pair, scheduled=made.cycles, charged=charged, copied=copied)
 
 

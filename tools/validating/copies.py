@@ -17,14 +17,15 @@ import tosajit as tj
 from sim import Report
 from sim.cost.ethos.blocks import behind_of
 from sim.cost.ethos.choosing import chosen
-from sim.cost.ethos.cycles import CHANNELS, Map, Maps, layer_cycles, written_run
-from sim.cost.ethos.parts import Layer, Shape, up
+from sim.cost.ethos.cycles import CHANNELS, Map, Maps, layer_cycles, read_run, written_run
+from sim.cost.ethos.parts import Layer, Part85, Shape, up
 from sim.cost.ethos.passes import Core, chains, runs
 from sim.cost.ethos.passes import copied as is_pooling
 from sim.cost.ethos.stages import stages_of
 from sim.machine.arrays import Block
+from tiling.nest import Nest
 from tosajit.npu.simulate import Network
-from tosajit.operators import PAD, TRANSPOSE
+from tosajit.operators import PAD
 from validating.schedules import Operation
 
 SIZE = re.compile(r"^ *\d+ - +\d+: +\S+ - +\S+: +(\d+): +\d+: (\w+) +: ([^;]+)")
@@ -44,16 +45,14 @@ def copies(
     if not isinstance(machine.array, Block):
         return 0
     core, stored = Core.of(machine.array, machine), sizes(log)
-    pads, turns = (
-        {node.name for node in graph.nodes if isinstance(node.operator, kind)} for kind in (PAD, TRANSPOSE)
-    )
+    pads = {node.name for node in graph.nodes if isinstance(node.operator, PAD)}
     made: Counter[tuple[str, ...]] = Counter()
     for one in found:
         if one.own.endswith(BROADCAST):
             made[one.names] += repeated(core, one, machine.memory.constants == "offchip")
-        elif one.source == APART:
-            continue
-        elif one.kind in PASSED_ON or (one.kind == "Transpose" and not turns.isdisjoint(one.names)):
+        elif one.kind == one.source == "Transpose":
+            made[one.names] += turned(core, one, stored)
+        elif one.kind in PASSED_ON and one.source != APART:
             made[one.names] += copied(core, one, stored, not pads.isdisjoint(one.names))
     if not made:
         return 0
@@ -73,10 +72,8 @@ def _ours(
     core: Core, graph: tj.Graph, machine: tj.Machine, plan: tj.Plan, report: Report
 ) -> Iterator[tuple[int, set[str]]]:
     """Cycles of passes and of the DMA that only pass on elements, and the tensors that these make."""
-    network = Network.of(graph)
-    (part,) = network.parts
     moved = {one.sections[0]: one.total for one in report.operators if one.unit == "dma"}
-    for number, nest in enumerate(one.nest for one in network.program(part, machine, plan).sections):
+    for number, nest in enumerate(nests_of(graph, machine, plan)):
         stages = stages_of(nest)
         behind = behind_of(core.hardware, stages.after) if stages.primary is not None else 0
         passes = zip(
@@ -86,6 +83,13 @@ def _ours(
         )
         cycles = sum(one.cycles for some, one in passes if is_pooling(some[0]))
         yield cycles or moved.get(number, 0), tensors_of(nest.members)
+
+
+def nests_of(graph: tj.Graph, machine: tj.Machine, plan: tj.Plan) -> list[Nest]:
+    """What a plan makes of a graph of one part, in order."""
+    network = Network.of(graph)
+    (part,) = network.parts
+    return [section.nest for section in network.program(part, machine, plan).sections]
 
 
 def copied(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str]], constant: bool) -> int:
@@ -101,6 +105,30 @@ def copied(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str
     layer = Layer("pool", shape, shape, bits=bits, output_bits=bits)
     source = core.far if constant and core.home is core.far else core.memory
     return passed_on(core, operation, layer, Map(source, constant), plain)
+
+
+def turned(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str]]) -> int:
+    """Cycles of a transposition: the U55 and U65 wait for memories alone, the U85 has poolings.
+
+    Blocks of the U85 are cut from the turned map.
+    """
+    made, read = (Shape(*one[-3:]) for one in (operation.shape, operation.read))
+    size, order = stored.get(operation.names[0], (made.elements, "NHWC"))
+    bits = 8 * max(1, size // read.elements)
+    layer = Layer("pool", made, read, bits=bits, output_bits=bits)
+    if isinstance(core.hardware, Part85):
+        return passed_on(core, operation, layer, Map(core.memory), order == "NHWC")
+    block = Shape(*operation.block[-3:]) if operation.block else read
+    choice = replace(chosen(core.hardware, layer), output=block, input=block)
+    near, far = Map(core.memory, plain=True), core.memory if operation.area == "Sram" else core.home
+    result, amount = Map(far, plain=True), read.elements * bits // 8
+    fetched = near.moved(amount, read_run(layer, choice, plain=True))
+    written = result.moved(amount, written_run(core.hardware, layer, choice, plain=True))
+    return max(
+        near.memory.cycles(fetched, near.memory.read_latency),
+        far.cycles(written, far.write_latency),
+        far.cycles(fetched + written, 0),
+    )
 
 
 def passed_on(

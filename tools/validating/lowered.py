@@ -2,9 +2,10 @@
 
 It squares differences in 32 bits, with a copy of each map and a product for its scale; sums over channels are
 depthwise convolutions over columns, and maxima pools, for which softmax turns a map where it has enough rows;
-on the U55 and U65 a transposed convolution is one over a map with zeros in between. Ours scale maps where
-they subtract them, sum channels, take a maximum in the cheaper way, and leave zeros out. Both are timed by
-our model of the machine, so that a difference is none of the machine's.
+on the U55 and U65 a transposed convolution is one over a map with zeros in between; what several heads of an
+attention make is joined by a transposition, and multiplied after it. Ours scale maps where they subtract
+them, sum channels, take a maximum in the cheaper way, leave zeros out, and have a window over the heads. Both
+are timed by our model of the machine, so that a difference is none of the machine's.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from sim.cost.ethos.blocks import turned_maximum
+from sim.cost.ethos.blocks import layer_of, shape_of, turned_maximum
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Map, Maps, layer_cycles
 from sim.cost.ethos.parts import Layer, Part55, Part85, Shape
 from sim.cost.ethos.passes import Core, chained_rate, chains
-from sim.cost.ethos.stages import Source, Stage, StageKind
+from sim.cost.ethos.stages import Source, Stage, StageKind, stages_of
 from sim.cost.geometry import squarest
-from validating.copies import BROADCAST, passed_on
+from tiling.nest import Nest
+from validating.copies import BROADCAST, passed_on, tensors_of
 from validating.schedules import Operation
 
 KINDS: Mapping[str, StageKind] = {"Mul": "multiply", "Sub": "add", "Add": "add"}
@@ -28,8 +30,10 @@ WIDENED = "_32bit"
 AXES = frozenset({0, 1})
 
 
-def lowered(found: Sequence[Operation], core: Core, places: Mapping[str, str]) -> int:
-    """Cycles of what Vela does instead, less what our programs take for it."""
+def lowered(
+    found: Sequence[Operation], core: Core, places: Mapping[str, str], nests: Sequence[Nest] = ()
+) -> int:
+    """Cycles of what Vela does instead, less what our programs, which are made of nests, take for it."""
     total = 0
     for source, some in groupby(found, lambda one: one.source):
         match source:
@@ -37,6 +41,8 @@ def lowered(found: Sequence[Operation], core: Core, places: Mapping[str, str]) -
                 total += squared(list(some), core, places)
             case "TransposeConv2D" if isinstance(core.hardware, Part55):
                 total += sum(with_zeros(one, core) for one in some)
+            case "FullyConnected":
+                total += sum(in_one(one, core, nests) for one in some)
             case "Mean" | "Softmax":
                 total += sum(over_channels(one, core) for one in some)
     return total
@@ -69,7 +75,9 @@ def with_zeros(one: Operation, core: Core) -> int:
     """A transposed convolution over zeros, less its parts: each has some rows and columns of the kernel."""
     if one.kind != "Conv2D" or len(one.read) < 3:
         return 0
-    output, source = Shape(*one.shape[-3:]), Shape(*one.read[-3:])
+    # A result may be some channels of a joined map.
+    deep = one.slices[-1] - one.slices[0] if one.slices else one.shape[-1]
+    output, source = Shape(*one.shape[-3:])._replace(depth=deep), Shape(*one.read[-3:])
     down, across = output.height // source.height, output.width // source.width
     if down * across == 1:
         return 0
@@ -84,6 +92,23 @@ def with_zeros(one: Operation, core: Core) -> int:
             kernel = -(-(one.kernel[0] - y) // down), -(-(one.kernel[1] - x) // across)
             total -= cycles(core, Layer("convolution", part, source, kernel=kernel), maps)
     return total
+
+
+def in_one(one: Operation, core: Core, nests: Sequence[Nest]) -> int:
+    """Products with channels that come from several maps, joined first, less a window over these maps."""
+    if one.kind != "FullyConnected":
+        return 0
+    maps = Maps(Map(core.memory), Map(core.memory), core.constants[1])
+    for nest in nests:
+        shape, primary = shape_of(nest, nest.extents), stages_of(nest).primary
+        if shape is None or primary is None or shape.kernel == (1, 1):
+            continue
+        if shape.kind == "contract" and not tensors_of(nest.members).isdisjoint(one.names):
+            joined = Layer("convolution", Shape(*one.shape[-3:]), Shape(*one.read[-3:]))
+            return cycles(core, joined, maps) - cycles(
+                core, layer_of(core.hardware, nest, shape, primary), maps
+            )
+    return 0
 
 
 def over_channels(one: Operation, core: Core) -> int:
