@@ -83,8 +83,10 @@ def replacing(path: Path, mode: int | None = None) -> Iterator[BinaryIO]:
                 _keep_mode(path, handle)
             yield file
         os.replace(part, path)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(part)):
+            error.filename, error.filename2 = str(path), None  # what a disk says that is full names no file
         raise
 
 
