@@ -106,6 +106,16 @@ def test_elements_are_views_of_what_was_read() -> None:
     assert not held["turned"].elements.flags.writeable
 
 
+def test_operators_that_pytorch_takes_apart_are_said_to_be_so() -> None:
+    def change(document: Any) -> None:
+        nodes = document["graph_module"]["graph"]["nodes"]
+        (node,) = [one for one in nodes if one["target"] == "torch.ops.aten.conv2d.default"][:1]
+        node["target"] = "torch.ops.aten.fft_fftn.default"
+
+    with pytest.raises(tj.ModelError, match=r"fft_fftn.* no lowering is written yet; .*run_decompositions"):
+        tj.load(rewritten(change))
+
+
 LEAF = '{"type": null, "context": null, "children_spec": []}'
 
 

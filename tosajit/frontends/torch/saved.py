@@ -6,16 +6,17 @@ Nothing is unpickled: what only a pickle says is refused where it is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
 from tosajit.arrays import Array
-from tosajit.errors import FileError, InputError
+from tosajit.errors import FileError, InputError, ModelError, Refusal
 from tosajit.files.archive import members
 from tosajit.files.cursor import Bytes
 from tosajit.files.document import Field, document
+from tosajit.frontends.frame.declaration import UNWRITTEN
 from tosajit.frontends.torch.graphs import GraphReader, shape_of, size_of, type_of
 from tosajit.frontends.torch.lowering import lowered
 from tosajit.frontends.torch.records import Arguments, Held, Program, Reference
@@ -27,6 +28,7 @@ _SCHEMA = 8
 _HIGHEST_RANK = 64
 _OLD = "serialized_exported_program.json"
 _AGAIN = "load it with the PyTorch that wrote it, and save it with PyTorch 2.9 or newer"
+_APART = "save what exported.run_decompositions() gives, or give the program to tj.from_torch"
 _WEIGHTS = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
 _MUTATIONS = {"buffer_mutation": "buffer_name", "parameter_mutation": "parameter_name"}
 
@@ -42,7 +44,16 @@ def graph_of(data: Bytes, shapes: Shapes | None = None) -> Graph:
                 f"input {name}: its shape is {list(given[name])}, as in the example of torch.export, "
                 f"but {list(shape)} is given: export it with that"
             )
-    return lowered(program)
+    try:
+        return lowered(program)
+    except ModelError as error:
+        raise ModelError(map(_taken_apart, error.refusals), error.form) from None
+
+
+def _taken_apart(refusal: Refusal) -> Refusal:
+    """PyTorch takes apart what has no lowering, which is not at hand where a file is read."""
+    unwritten = refusal.reason == UNWRITTEN and refusal.operator.startswith("aten.")
+    return replace(refusal, remedy=_APART) if unwritten else refusal
 
 
 def read_archive(data: Bytes) -> Program:
