@@ -17,7 +17,7 @@ from tiling.nest import Access, Axis, Nest, Reduction, Write, identity
 from tiling.scalars import SCALARS
 from tosajit.dtypes import INT8, INT32, DType
 from tosajit.host.ranges import AMOUNTS, CORNERS, TYPES, Ranges, apply_scale
-from tosajit.host.scale import Scale, Term, scale_of, scaled
+from tosajit.host.scale import Scale, Term, _addends, _steps, scale_of, scaled
 from tosajit.kernels.scalars import scalar
 from tosajit.operators import ADD, CLAMP, RESCALE, TABLE
 from tosajit.operators.types import RoundingMode
@@ -109,6 +109,26 @@ def test_scaling_takes_the_forms_that_it_took(golden: Callable[[str, str], None]
         given = f"{term.values} {term.less} {scale.factor} {scale.addend} {scale.correction} {scale.shift}"
         lines.append(f"{crc32(given.encode()):08x} {found}")
     golden("scalings", "\n".join(lines))
+
+
+def test_addends_that_are_right_beside_steps_are_right_for_all_values() -> None:
+    random, fewer = Random(22), 0
+    for _ in range(300):
+        term, scale = drawn_scaling(random)
+        scale, (low, high) = scale.within(term.values), term.values
+        steps = _steps(term.values, scale)
+        if steps is None:
+            continue
+        fewer += len(steps[0]) < high - low
+        every = np.arange(low, high + 1)
+        wanted = (every * scale.factor + scale.addend - scale.correction * (every < 0)) >> scale.shift
+        factors = np.array([scale.factor, scale.factor >> 1, (scale.factor >> 4) + 1])
+        shifts = np.array([scale.shift, max(scale.shift - 1, 0), max(scale.shift - 4, 0)])
+        for found, exact in zip(
+            _addends(steps, factors, shifts), _addends((every, wanted), factors, shifts), strict=True
+        ):
+            np.testing.assert_array_equal(found, exact)
+    assert fewer > 20
 
 
 def test_apply_scale_agrees_with_the_scalars() -> None:

@@ -13,6 +13,7 @@ import tosajit as tj
 from tiling.expr import walk
 from tosajit import ops
 from tosajit.arrays import Array
+from tosajit.host import sums
 from tosajit.host.ranges import apply_scale
 from tosajit.host.scale import scale_of
 from tosajit.host.sums import BYTES, Plane, plane_of
@@ -64,6 +65,22 @@ def test_a_residual_sum_has_a_plane() -> None:
     plane = plane_of(a, b, scale)
     assert plane is not None
     np.testing.assert_array_equal(of(plane), exact(a, b, 1610612736, 50, True, -11))
+
+
+def test_a_plane_is_the_same_whether_few_pairs_are_looked_at_or_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for many in (0, sums.MANY, BYTES.size**2):
+        monkeypatch.setattr(sums, "MANY", many)
+        sums._plane.cache_clear()
+        found.append(
+            [
+                plane_of(term(-4, 1073741824, 31), term(3, 1518500250, 32), scale)
+                for scale in (scale_of(1610612736, 50, True, -11, 0), scale_of(1 << 30, 50, False, 0, 0))
+            ]
+            + [plane_of(BYTES, -3 * BYTES, scale_of(1 << 30, 33, False, 7, 0))]
+        )
+    assert found[0] == found[1] == found[2]
+    assert None not in found[0]
 
 
 @pytest.mark.parametrize(

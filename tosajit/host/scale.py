@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -33,7 +34,7 @@ LIMIT = 1 << 31
 FEW = 1 << 16
 """So many values are few enough to try them all."""
 ENDS = 256
-"""So many values at each end of a range are tried first: what is wrong is mostly wrong there."""
+"""So many at each end are tried first: what is wrong is mostly wrong there."""
 HALF = 16
 """Bits of the lower half of a factor."""
 
@@ -98,44 +99,70 @@ def _narrow(term: Term, scale: Scale, number: Number) -> Expr | None:
     return _linear(term, scale.factor, scale.addend, scale.shift, number)
 
 
-def _every(term: Term, scale: Scale, most: int = FEW) -> tuple[Array, Array] | None:
-    """All values of a term and what they become, if they are few; with `most`, so many at each end."""
-    low, high = term.values
+@lru_cache(maxsize=8)
+def _steps(values: Range, scale: Scale) -> tuple[Array, Array] | None:
+    """Few values of a range and what they become: on both sides of each step of that, and the ends."""
+    low, high = values
     largest = max(-low, high) * scale.factor + abs(scale.addend) + scale.correction
     if high - low >= FEW or max(largest, scale.factor << FEW.bit_length()) >= 1 << 62:
         return None
-    ends = ((low, low + most), (high + 1 - most, high + 1)) if high - low >= 2 * most else ((low, high + 1),)
-    every = np.concatenate([np.arange(*end, dtype=np.int64) for end in ends])
-    become = every * scale.factor
-    become += scale.addend
+    first, last = map(int, _became(np.array(values), scale))
+    if 2 * (last - first) >= high - low:
+        every = np.arange(low, high + 1)
+    else:
+        results = np.arange(first + 1, last + 1) << scale.shift
+        starts = -((scale.addend - results) // scale.factor)
+        if scale.correction:
+            negative = -((scale.addend - scale.correction - results) // scale.factor)
+            starts = np.where(negative < 0, negative, np.maximum(starts, 0))
+        every = np.concatenate([[low], np.stack([starts - 1, starts], axis=1).ravel(), [high]])
+    return every, _became(every, scale)
+
+
+def _became(values: Array, scale: Scale) -> Array:
+    """What scaling makes of values."""
+    become: Array = values * scale.factor + scale.addend
     if scale.correction:
-        become -= scale.correction * (every < 0)
-    become >>= scale.shift
-    return every, become
+        become = become - scale.correction * (values < 0)
+    return become >> scale.shift
 
 
-def _addends(every: Array, wanted: Array, factor: int, shift: int) -> tuple[int, int]:
-    """The least and the greatest addend that give what is wanted; the greatest is less if there is none."""
-    least = wanted << shift
-    least -= every * factor
-    return int(least.max()), int(least.min()) + (1 << shift) - 1
+def _addends(steps: tuple[Array, Array], factors: Array, shifts: Array) -> tuple[Array, Array]:
+    """For each factor the least and the greatest addend that give all results; the greatest is less if none.
+
+    No factor is negative, so that what is right on both sides of a step is right between two of them.
+    """
+    every, wanted = steps
+    least = wanted << shifts[:, None]
+    least -= every * factors[:, None]
+    return least.max(axis=1), least.min(axis=1) + (1 << shifts) - 1
+
+
+def _possible(steps: tuple[Array, Array], factors: Array, shifts: Array) -> Iterator[tuple[int, int, int]]:
+    """Which of the factors give all results, with their least and greatest addends."""
+    outer = steps
+    if len(steps[0]) > 2 * ENDS:
+        every, wanted = (np.concatenate([one[:ENDS], one[-ENDS:]]) for one in steps)
+        outer = every, wanted
+    least, most = _addends(outer, factors, shifts)
+    for number in np.flatnonzero(least <= most):
+        if outer is not steps:
+            some = slice(number, number + 1)
+            least[some], most[some] = _addends(steps, factors[some], shifts[some])
+        if least[number] <= most[number]:
+            yield int(number), int(least[number]), int(most[number])
 
 
 def _fitted(term: Term, scale: Scale, number: Number) -> Expr | None:
     """A shorter factor that gives the same for all of few values."""
-    ends, few = _every(term, scale, ENDS), None
-    if ends is None:
+    steps = _steps(term.values, scale)
+    choices = list(_shorter(scale, max(map(abs, term.values)).bit_length()))
+    if steps is None or not choices:
         return None
-    low, high = term.values
-    reach = max(map(abs, term.values)).bit_length()
-    for factor, shift in _shorter(scale, reach):
-        least, most = _addends(*ends, factor, shift)
-        if least <= most and high - low >= 2 * ENDS:
-            few = few or _every(term, scale)
-            assert few is not None
-            least, most = _addends(*few, factor, shift)
-        if least <= most:
-            return _linear(term, factor, 0 if least <= 0 <= most else least, shift, number)
+    factors, shifts = np.array(choices).T
+    for place, least, most in _possible(steps, factors, shifts):
+        factor, shift = choices[place]
+        return _linear(term, factor, 0 if least <= 0 <= most else least, shift, number)
     return None
 
 
@@ -151,14 +178,16 @@ def _split(term: Term, scale: Scale, number: Number) -> Expr | None:
     """Both halves of a factor on their own, with one addend for all values: two short products."""
     if not HALF <= scale.shift <= 31 + HALF or max(map(abs, term.values)) >= LIMIT >> HALF:
         return None
-    for tried in (ENDS, FEW):
-        few = _every(term, scale, tried)
-        if few is None:
-            return None
-        least, most = _addends(*few, scale.factor, scale.shift)
-        addend = most >> HALF
-        if addend << HALF < least:
-            return None
+    steps = _steps(term.values, scale)
+    if steps is None:
+        return None
+    found = next(_possible(steps, np.array([scale.factor]), np.array([scale.shift])), None)
+    if found is None:
+        return None
+    _, least, most = found
+    addend = most >> HALF
+    if addend << HALF < least:
+        return None
     if not _fits(term.values, (scale.factor >> HALF) + 1, addend, addend + 1):
         return None
     value, lower = term.plain(number), scale.factor & ((1 << HALF) - 1)

@@ -22,6 +22,10 @@ WORDS, QUADS = 1 << 31, 1 << 62
 KNOWN = 256
 """Planes that are remembered: in networks of unrolled steps most sums are alike."""
 BYTES = np.arange(-128, 128)
+MANY = 2048
+"""Picking so many of the 65,536 pairs takes longer than looking at them all."""
+PARTS = 8
+"""Of the sums, each so small that it is in the nearest caches and needs no new pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,8 @@ def _plane(first: bytes, second: bytes, scale: Scale) -> Plane | None:
     factors = [round((int(term[-1]) - int(term[0])) * rise) for term in terms]
     least = _wanted(terms[0][:, None] + terms[1], scale)
     least <<= shift
-    least -= (BYTES * factors[0])[:, None] + BYTES * factors[1]
+    least -= (BYTES * factors[0])[:, None]  # in place: new pages for 65,536 numbers take longer than the sums
+    least -= BYTES * factors[1]
     found = _near(least, (1 << shift) - 1)
     return None if found is None else Plane(factors[0] + found[0], factors[1] + found[1], found[2], shift)
 
@@ -65,12 +70,14 @@ def _scaled(total: int, scale: Scale) -> int:
 
 def _wanted(sums: Array, scale: Scale) -> Array:
     """What becomes of sums, in their place."""
-    negative = sums < 0 if scale.correction else None
-    sums *= scale.factor
-    sums += scale.addend
-    if negative is not None:
-        np.subtract(sums, scale.correction, out=sums, where=negative)
-    sums >>= scale.shift
+    for part in np.split(sums, PARTS):
+        signs = part >> 63
+        part *= scale.factor
+        part += scale.addend
+        if scale.correction:
+            signs &= scale.correction
+            part -= signs
+        part >>= scale.shift
     return sums
 
 
@@ -83,7 +90,7 @@ def _near(least: Array, room: int) -> tuple[int, int, int] | None:
     # Pairs that are further from the limits than factors can move them do not matter.
     moves = np.arange(-NEAR, NEAR + 1)
     enough = _limits(np.maximum, least, least >= highest - reach, moves)
-    most = _limits(np.minimum, least, least + room <= lowest + reach, moves) + room
+    most = _limits(np.minimum, least, least <= lowest + reach - room, moves) + room
     row, column = (int(place) for place in np.unravel_index(int((most - enough).argmax()), enough.shape))
     if most[row, column] < enough[row, column]:
         return None
@@ -93,8 +100,12 @@ def _near(least: Array, room: int) -> tuple[int, int, int] | None:
 def _limits(extreme: np.ufunc, least: Array, chosen: Array, moves: Array) -> Array:
     """The greatest or least of chosen pairs for all factors, [of the first byte][of the second]."""
     places = np.flatnonzero(chosen)  # of two dimensions it takes as long as all else
-    first, second = np.divmod(places, BYTES.size)
-    rows, starts = np.unique(first, return_index=True)
-    of_rows = extreme.reduceat(least.ravel()[places, None] - BYTES[second, None] * moves, starts)
+    if places.size > MANY:  # then all of them, which are in order
+        rows = np.arange(BYTES.size)
+        of_rows = np.stack([extreme.reduce(least - BYTES * move, axis=1) for move in moves], axis=1)
+    else:
+        first, second = np.divmod(places, BYTES.size)
+        rows, starts = np.unique(first, return_index=True)
+        of_rows = extreme.reduceat(least.ravel()[places, None] - BYTES[second, None] * moves, starts)
     found: Array = extreme.reduce(of_rows[:, None] - (BYTES[rows, None] * moves)[:, :, None])
     return found
