@@ -158,6 +158,19 @@ def test_copies_that_our_passes_do_as_well_are_none_more(others: tuple[str, ...]
     assert copies.copies([*found, lookup, lookup], "", graph, machine, plan, report) == 4_352
 
 
+def test_what_is_made_of_a_map_in_dram_waits_for_its_latency() -> None:
+    """An LSTM's first gate on the U65, which looks up a map that Vela has in DRAM."""
+    graph, machine = looked_up(), tj.machine(U65)
+    assert isinstance(machine.array, Block)
+    names = {node.name for node in graph.nodes}
+    assert names & copies.read_far(graph, {"x": "Dram"})
+    assert not copies.read_far(graph, {"x": "Sram"})
+    core = Core.of(machine.array, machine)
+    one = Operation("LUT", (1, 1, 1, 32), "Dram", (1, 2, 2, 32), (1, 1, 1, 32), names=("gate",))
+    near, far = (copies.copied(core, one, {"gate": (32, "NHCWB16")}, False, far) for far in (False, True))
+    assert (near, far) == (400, 900)
+
+
 def looked_up() -> tj.Graph:
     """A map whose elements are looked up, and multiplied with what they were: a pass for each."""
 

@@ -26,7 +26,7 @@ from sim.machine.arrays import Block
 from tiling.nest import Nest
 from tosajit.npu.simulate import Network
 from tosajit.operators import PAD
-from validating.schedules import Operation
+from validating.schedules import Operation, areas
 
 SIZE = re.compile(r"^ *\d+ - +\d+: +\S+ - +\S+: +(\d+): +\d+: (\w+) +: ([^;]+)")
 
@@ -46,6 +46,7 @@ def copies(
         return 0
     core, stored = Core.of(machine.array, machine), sizes(log)
     pads = {node.name for node in graph.nodes if isinstance(node.operator, PAD)}
+    read = read_far(graph, areas(log))
     made: Counter[tuple[str, ...]] = Counter()
     for one in found:
         if one.own.endswith(BROADCAST):
@@ -53,7 +54,8 @@ def copies(
         elif one.kind == one.source == "Transpose":
             made[one.names] += turned(core, one, stored)
         elif one.kind in PASSED_ON and one.source != APART:
-            made[one.names] += copied(core, one, stored, not pads.isdisjoint(one.names))
+            constant, far = (not some.isdisjoint(one.names) for some in (pads, read))
+            made[one.names] += copied(core, one, stored, constant, far)
     if not made:
         return 0
     ours = list(_ours(core, graph, machine, plan, report))
@@ -85,6 +87,19 @@ def _ours(
         yield cycles or moved.get(number, 0), tensors_of(nest.members)
 
 
+def read_far(graph: tj.Graph, places: Mapping[str, str]) -> frozenset[str]:
+    """Tensors that are made of maps outside the SRAM, or of parts of such, by their places."""
+    makers = {output: node for node in graph.nodes for output in node.outputs}
+    found = set()
+    for node in graph.nodes:
+        source = next(iter(node.inputs), "")
+        while source in makers and source not in places and makers[source].inputs:
+            source = makers[source].inputs[0]
+        if places.get(source, "Sram") != "Sram":
+            found |= tensors_of((node.name,))
+    return frozenset(found)
+
+
 def nests_of(graph: tj.Graph, machine: tj.Machine, plan: tj.Plan) -> list[Nest]:
     """What a plan makes of a graph of one part, in order."""
     network = Network.of(graph)
@@ -92,8 +107,14 @@ def nests_of(graph: tj.Graph, machine: tj.Machine, plan: tj.Plan) -> list[Nest]:
     return [section.nest for section in network.program(part, machine, plan).sections]
 
 
-def copied(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str]], constant: bool) -> int:
-    """Cycles of a copy, of a map or of a constant such as the zeros that surround one."""
+def copied(
+    core: Core,
+    operation: Operation,
+    stored: Mapping[str, tuple[int, str]],
+    constant: bool,
+    far: bool = False,
+) -> int:
+    """Cycles of a copy: of a map, which may be far, or of a constant such as the zeros that surround one."""
     *_, deep = operation.shape
     size, order = stored.get(operation.names[0], (0, "NHWC"))
     plain = order == "NHWC"
@@ -103,7 +124,7 @@ def copied(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str
     pairs = max(1, bits // 16)  # wider elements go as pairs of 16 bits
     shape, bits = Shape(high, wide, deep * pairs), min(bits, 16)
     layer = Layer("pool", shape, shape, bits=bits, output_bits=bits)
-    source = core.far if constant and core.home is core.far else core.memory
+    source = core.home if constant or far else core.memory
     return passed_on(core, operation, layer, Map(source, constant), plain)
 
 
