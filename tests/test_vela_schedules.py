@@ -315,7 +315,7 @@ def test_what_a_difference_is_made_of_adds_up_to_it() -> None:
     assert pair.parts == pytest.approx(shares)
     assert sum(pair.parts.values()) == pytest.approx(pair.ratio - 1)
     *_, row = live.by_kind([pair])
-    parts = "−10.0% | −5.0% | −20.0% | −5.0% | 25.0% | 5.0%"
+    parts = "−10.0% | −5.0% | −20.0% | −5.0% | 25.0% | 5.0% | –"
     assert row == f"| recurrent, int8, U65, dedicated SRAM | 1 | 40.0% | {parts} |"
 
 
@@ -351,6 +351,20 @@ def test_kinds_and_medians(name: str) -> None:
     assert all("3 pairs" in line and "median  10.0 % off, 1 within 5 %" in line for line in lines)
     assert all("with Vela's schedule   2.0 % off, 3 within 5 %" in line for line in lines)
     assert all(line.endswith("; 2 move at most 2% more than Vela") for line in lines)
+
+
+def test_the_page_names_what_moves_more_than_vela_does() -> None:
+    configuration = Configuration("ethos-u85-256", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only")
+    pairs = [
+        vela_live.Pair(name, configuration, 100, 100, 102, moved, theirs)
+        for name, moved, theirs in (("vgg_i8", 1300, 1000), ("gru_i8", 1019, 1000), ("cnn_i8", 0, 0))
+    ]
+    head, others = live.moved(pairs)
+    assert "2 of 3 pairs move at most 2%" in head
+    assert others == f"The others: vgg_i8 on {configuration} +30.0%."
+    assert len(list(live.moved(pairs[1:]))) == 1
+    _, _, *rows = live.by_kind(pairs)
+    assert [row.split("|")[-2].strip() for row in rows] == ["1.30", "1.02"]
 
 
 @pytest.mark.parametrize(
