@@ -349,3 +349,15 @@ def test_every_command_that_takes_one_model_takes_a_signature(
         assert main([command, str(path), "--signature", "other"]) != 0
         assert "no signature 'other'; the file has 'half'" in capsys.readouterr().err
     assert json.loads(said(capsys, "info", path, "--signature", "half", "--json"))["operators"] == {"ABS": 1}
+
+
+@pytest.mark.parametrize("where", ["parser", "import_module"])
+def test_ctrl_c_ends_with_130_also_while_a_command_is_imported(
+    where: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"tosajit.cli.arguments.{where}", interrupted)
+    assert main(["info", "model.tosa"]) == 130
+    assert capsys.readouterr() == ("", "")

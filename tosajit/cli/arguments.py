@@ -41,7 +41,13 @@ EPILOG = f"{EXITS}\n\n{ERRORS}\n\nSee `tosajit COMMAND --help` for examples."
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit code."""
-    given = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _code(sys.argv[1:] if arguments is None else arguments)
+    except KeyboardInterrupt:  # also while modules are imported
+        return STOPPED
+
+
+def _code(given: Sequence[str]) -> int:
     options = parser().parse_args(given)
     command = import_module(f"tosajit.cli.{options.module}")
     from tosajit.errors import TosaError
@@ -56,8 +62,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader has seen enough: nothing more is flushed at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except KeyboardInterrupt:
-        return STOPPED
     return code
 
 
