@@ -43,9 +43,10 @@ bytes their rows and columns follow each other; loads of tables are paid for.
   too, and the U55 and U65 turn them by passes that our model times. Vela has an operator for each turn.
 * where all lives in the SRAM, as on the U85 here, both plans take the same time.
 
-They are worse where maps alone live in the SRAM, as on the U55 here: what a plan does without is left to the
-user, so that weights come early only where that adds a sixteenth to the peak. Held out, `plain_3_i8` waits 25,230
-cycles for weights that way, and takes 80,036 in place of 64,218 with Vela's schedule, or 60,580 with all room."""
+They are worse where maps alone live in the SRAM, as on the U55 here: what a plan does without is left to
+the user, so that weights come early only where that adds a sixteenth to the peak. Held out, `plain_3_i8`
+waits 25,230 cycles for weights that way, and takes 80,036 in place of 64,218 with Vela's schedule, or 60,580
+with all room."""
 SCHEDULED_TEXT = """The same with Vela's schedule, as it prints it, in place of our planner's
 (`tools/validating/schedules.py`): what lives in the SRAM, cascades with their stripes, buffers of
 weights. It tells the model of the machine from the planner. Two things are added that our programs do not
@@ -60,9 +61,10 @@ the last block of a result that only goes on in a chain (U85) as if it were writ
 each slice of the weights reads anew, once, which is less than the hardware takes. Each part of a transposed
 convolution (U85) is counted as if it made all positions and not its own alone. On the U55 and
 U65 it counts constants that are repeated and stay in flash or DRAM as if they were read anew for each
-result. Known and not counted: maps within an operator that Vela has in DRAM and our groups in the SRAM, such
-as those of 32 bits in the softmax of `unet_i8`, which its operations on the U85 with dedicated SRAM wait 63,641
-cycles for; and loads of the tables of an LSTM's gates that nothing in front hides. Asked, as a median: 5 %."""
+result. Known and not counted: maps within an operator that Vela has in DRAM and our groups in the SRAM,
+such as those of 32 bits in the softmax of `unet_i8`, which its operations on the U85 with dedicated SRAM
+wait 63,641 cycles for; and loads of the tables of an LSTM's gates that nothing in front hides. Asked, as a
+median: 5 %."""
 HELD_OUT_TEXT = f"""The same for networks that nothing was changed for (`tools/held_out_networks.tar.xz`):
 their structures and weights are drawn, with seed {SEED}."""
 COLUMNS = ("network, machine", "ours", "Vela")
