@@ -25,7 +25,7 @@ NUMBERS = np.random.default_rng(5)
 
 
 def constant(name: str, *shape: int) -> RawTensor:
-    data = NUMBERS.uniform(-0.2, 0.2, shape).astype(np.float32)
+    data = np.random.default_rng([*name.encode()]).uniform(-0.2, 0.2, shape).astype(np.float32)
     return RawTensor(name, Type.FLOAT32, shape, data.tobytes())
 
 

@@ -12,6 +12,7 @@ from tosajit.arrays import Array
 from tosajit.errors import PlanError, RequireError
 from tosajit.kernels import threads
 from tosajit.kernels.lines import address_of
+from tosajit.kernels.repeated import Repeated, Rows
 from tosajit.kernels.runnable import Runnable
 from tosajit.kernels.workspace import Workspace
 
@@ -25,6 +26,7 @@ class Runner:
         self.inputs, self.outputs = program.inputs, program.outputs
         self._checked, self._new, self.threads = program.checked, program.results, program.threads
         self._free: list[Workspace] = []
+        self._repeated: list[Repeated] = []
         self._there = {slot.name: slot for slot in program.slots if slot.resident}
         written = program.written
         self._made = {name: i for i, name in reversed([*enumerate(self.outputs)]) if name in written}
@@ -57,10 +59,34 @@ class Runner:
         free.append(workspace)
         return results
 
+    @property
+    def runs_rounds(self) -> bool:
+        """Whether one call can run the program again and again."""
+        return self._in_place and self.threads == 1
+
+    def run_rounds(
+        self, numbers: range, states: Sequence[Array], fixed: Sequence[Array], taken: Rows, made: Rows
+    ) -> list[Array]:
+        """States after rounds on them, on what is fixed and on rows of these numbers.
+
+        All calls have the same numbers.
+        """
+        free = self._repeated
+        try:
+            repeated = free.pop()
+        except IndexError:
+            repeated = Repeated(self.workspace(), numbers, states, taken, made)
+        found = repeated.run(states, fixed, [array for array, _ in (*taken, *made)])
+        free.append(repeated)
+        return found
+
     def replace(self, program: Runnable) -> None:
         """Run a program that does the same by other kernels from the next call on."""
         self.program, self.constants, self._waits = program, program.constants, False
-        self._free = []  # after the program: what a call finds here was made for the present one
+        self._free, self._repeated = (
+            [],
+            [],
+        )  # after the program: a call finds what was made for the present one
 
     @property
     def is_settled(self) -> bool:

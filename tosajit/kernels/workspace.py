@@ -50,7 +50,7 @@ class Workspace:
                 self.table[slot] = base + operand.offset
             elif operand.kind == "constant":
                 self.table[slot] = address_of(constants[operand.name])
-        self._items = items_offset()
+        self.image, self._items = image, items_offset()
         self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
         self.report = np.zeros(64, np.int64)
         self._program, self._slots = program, slots  # constants are used where they are

@@ -128,8 +128,8 @@ class GraphWork:
                 case Repeat(condition, body):
                     asked = self._sums(condition, machines)
                     total += asked
-                    if self._trips:
-                        total += (self._sums(body, machines) + asked).times(self._trips)
+                    if trips := step.among(self._trips):
+                        total += (self._sums(body, machines) + asked).times(trips)
                 case _:
                     total += _Sums.of(evaluate(step, machines))
         return total

@@ -39,6 +39,7 @@ from tosajit.runtime.build import build
 from tosajit.runtime.called import CustomCall
 from tosajit.runtime.executable import Executable
 from tosajit.runtime.making import machine_of
+from tosajit.runtime.scan import Scan
 from tosajit.runtime.steps import ReadVariable, WriteVariable
 from tosajit.tracing.compiled import Jitted
 
@@ -71,7 +72,7 @@ def simulate(
     * `model` is a graph, an executable, the path of a model or a jitted function; nothing is compiled or run.
     * `machine` is a name, a file or a value. One of several cores with a topology gives a `CoresReport`.
     * `mode` is `events`, which follows every command of the program, or `analytic`, a closed form.
-    * `loop_trips` is how often each loop is assumed to run; of two branches, the slower one counts.
+    * `loop_trips` is how often loops run whose rounds are not known; of two branches, the slower one counts.
     * `level` sets the limits that the graph must keep.
     * `plan`, a value that `tj.plan` has made or its file, says how groups run.
     * `example_inputs` are arguments of a jitted function; without them, it is the graph of its only call.
@@ -234,8 +235,9 @@ class _Timing:
                     yield from max(list(self.times(one)), list(self.times(other)), key=_cycles)
                 case Repeat(condition, body):
                     yield from self.times(condition)
-                    again = chain(self.times(body), self.times(condition)) if self.trips else ()
-                    yield from ((report, n * self.trips) for report, n in again)
+                    trips = step.among(self.trips)
+                    again = chain(self.times(body), self.times(condition)) if trips else ()
+                    yield from ((report, n * trips) for report, n in again)
                 case Copy():
                     yield self._timed(self._planned(step)), 1
                 case Groups():
@@ -295,6 +297,8 @@ def steps_of(body: Body) -> Steps[Groups | Copy]:
                 found.append(Choice(steps_of(step.then_body), steps_of(step.else_body)))
             case Loop():
                 found.append(Repeat(steps_of(step.condition), steps_of(step.body)))
+            case Scan():
+                found.append(Repeat((), steps_of(step.body), step.rounds))
             case ReadVariable(node, _, value) | WriteVariable(node, _, value):
                 found.append(_copy(node, value))
             case CustomCall(node) if _hosted(node):

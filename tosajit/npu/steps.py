@@ -24,6 +24,12 @@ class Repeat(Generic[Part]):
 
     condition: Steps[Part]
     body: Steps[Part]
+    trips: int | None = None
+    """How many there are, if that is known."""
+
+    def among(self, assumed: int) -> int:
+        """How many there are, or as many as are assumed."""
+        return assumed if self.trips is None else self.trips
 
 
 Steps = tuple[Part | Choice[Part] | Repeat[Part], ...]
@@ -36,8 +42,8 @@ def mapped(steps: Steps[Part], make: Callable[[Part], Made]) -> Steps[Made]:
         match step:
             case Choice(one, other):
                 found.append(Choice(mapped(one, make), mapped(other, make)))
-            case Repeat(condition, body):
-                found.append(Repeat(mapped(condition, make), mapped(body, make)))
+            case Repeat(condition, body, trips):
+                found.append(Repeat(mapped(condition, make), mapped(body, make), trips))
             case _:
                 found.append(make(step))
     return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tosajit.compiler import rounds
 from tosajit.compiler.journal import Journal
 from tosajit.compiler.names import distinct
 from tosajit.compiler.options import Options
@@ -17,6 +18,7 @@ from tosajit.operators import COND_IF, CUSTOM, VARIABLE, VARIABLE_READ, VARIABLE
 from tosajit.runtime.body import Body, Branch, Compute, Loop, Run
 from tosajit.runtime.called import CheckLate, custom_call
 from tosajit.runtime.meanwhile import Meanwhile
+from tosajit.runtime.scan import Scan
 from tosajit.runtime.stateful import Access, Stateful
 from tosajit.runtime.steps import Declare, ReadVariable, Step, WriteVariable
 
@@ -28,18 +30,35 @@ def build(
 ) -> Body:
     """The main block of a graph; regions that control flow runs are built once each, the innermost first."""
     blocks = {region.name: region.blocks[0] for region in graph.regions}
+    scans = _scans(graph, options)
+    blocks |= {name: scan.body for name, scan in scans.items()}
     bodies: dict[str, Body] = {}
-    waiting = [name for node in graph.main.nodes for name in node.runs]
+    waiting = [*_runs(graph.main, scans)]
     while waiting:
         name = waiting[-1]
-        inner = [found for node in blocks[name].nodes for found in node.runs if found not in bodies]
+        inner = [found for found in _runs(blocks[name], scans) if found not in bodies]
         if name not in bodies and inner:
             waiting += inner
             continue
         waiting.pop()
         if name not in bodies:
-            bodies[name] = _Builder(name, blocks[name], options, bodies, journal, meanwhile).body()
-    return _Builder("main", graph.main, options, bodies, journal, meanwhile).body()
+            bodies[name] = _Builder(name, blocks[name], options, bodies, scans, journal, meanwhile).body()
+    return _Builder("main", graph.main, options, bodies, scans, journal, meanwhile).body()
+
+
+def _scans(graph: Graph, options: Options) -> dict[str, rounds.Scan]:
+    """Loops by rows, by the names of their bodies; none where nests are watched or interpreted."""
+    if options.checked or options.interpret:
+        return {}
+    blocks = {region.name: region.blocks[0] for region in graph.regions}
+    return {name: rounds.scanned(blocks[name], count) for name, count in rounds.counted(graph).items()}
+
+
+def _runs(block: Block, scans: Mapping[str, rounds.Scan]) -> Iterator[str]:
+    """The regions that a block needs."""
+    for node in block.nodes:
+        known = [name for name in node.runs if name in scans]
+        yield from known or node.runs
 
 
 class _Builder:
@@ -51,11 +70,13 @@ class _Builder:
         block: Block,
         options: Options,
         regions: Mapping[str, Body],
+        scans: Mapping[str, rounds.Scan],
         journal: Journal | None,
         meanwhile: Meanwhile | None,
     ) -> None:
         self._name, self._block = name, distinct(block)
         self._options, self._regions, self._journal = options, regions, journal
+        self._scans = scans
         self._meanwhile = meanwhile
         self._constants = constants_of(self._block)
 
@@ -108,16 +129,26 @@ class _Builder:
         (node,) = part.nodes
         if isinstance(node.operator, VARIABLES):
             return self._access(node)
-        regions = [self._regions[name] for name in node.runs]
         match node.operator:
             case COND_IF():
-                return Branch(node.inputs, node.outputs, *regions)
+                return Branch(node.inputs, node.outputs, *(self._regions[name] for name in node.runs))
+            case WHILE_LOOP(body_graph=body) if body in self._scans:
+                return self._scan(node, self._scans[body], self._regions[body])
             case WHILE_LOOP():
-                return Loop(node.inputs, node.outputs, *regions)
+                return Loop(node.inputs, node.outputs, *(self._regions[name] for name in node.runs))
             case CUSTOM():
                 use = use_of(node, self._block, self._constants)
                 return custom_call(use, node, self._options, leaves=self._leaves(node))
         raise AssertionError(node.operator.opcode)
+
+    def _scan(self, node: Node, scan: rounds.Scan, body: Body) -> Scan:
+        """A loop by rows, with those of its results that something reads."""
+        block, count = self._block, scan.count
+        read = {*block.outputs, *(name for other in block.nodes for name in other.inputs)}
+        taken, made = (tuple((one.place, one.count) for one in rows) for rows in (scan.taken, scan.made))
+        outputs = tuple((place, name) for place, name in enumerate(node.outputs) if name in read)
+        numbers = count.rounds, count.first, count.step, count.place
+        return Scan(node.inputs, outputs, body, *numbers, scan.states, scan.fixed, taken, made)
 
     def _access(self, node: Node) -> Access:
         values = self._block.values

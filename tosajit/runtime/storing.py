@@ -19,13 +19,14 @@ from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, NAMED
 from tosajit.errors import CompileError
 from tosajit.graph import Node, Value
-from tosajit.kernels import threads
+from tosajit.kernels import repeated, threads
 from tosajit.kernels.objects import adopt, compile_kernel, loaded, placed
 from tosajit.kernels.runnable import Image64, Members, Runnable, Slot
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.archive import Blobs
 from tosajit.runtime.body import Body, Branch, Compute, Loop, Run
 from tosajit.runtime.interface import Interface
+from tosajit.runtime.scan import Scan
 from tosajit.runtime.stateful import Stateful
 from tosajit.runtime.steps import Declare, Known, ReadVariable, Step, WriteVariable
 
@@ -34,7 +35,7 @@ _KINDS = {name: np.dtype(name) for name in ("bool", *_INTEGERS, "float16", "floa
 """The types that arrays may have, by their names."""
 _LATE = {stored: DTYPES[name] for name, stored in NAMED.items()}
 """Those that NumPy does not have itself."""
-OURS = (Compute, Run, Stateful, Branch, Loop, Declare, ReadVariable, WriteVariable, Known)
+OURS = (Compute, Run, Stateful, Branch, Loop, Scan, Declare, ReadVariable, WriteVariable, Known)
 """The steps that have a form."""
 
 
@@ -111,6 +112,9 @@ class _Writer:
                 return ["branch", inputs, outputs, self.body(one), self.body(other)]
             case Loop(inputs, outputs, condition, body):
                 return ["loop", inputs, outputs, self.body(condition), self.body(body)]
+            case Scan(inputs, outputs, body):
+                numbers = step.rounds, step.first, step.step, step.place
+                return ["scan", inputs, outputs, self.body(body), numbers, *self.places(step)]
             case Declare(node, variable, value):
                 return ["declare", node, variable, self.value(value)]
             case ReadVariable(node, variable, value):
@@ -121,6 +125,10 @@ class _Writer:
                 values = [self.value(value, data=False) for value in outputs]
                 return ["known", node, operator, attributes.hex(), inputs, values, is_cut]
         raise AssertionError(step)
+
+    def places(self, scan: Scan) -> list[Any]:
+        self.kernel(repeated.digest())
+        return [scan.states, scan.fixed, scan.taken, scan.made]
 
     def program(self, made: Runnable) -> dict[str, Any]:
         image = made.image
@@ -202,7 +210,7 @@ def _called(node: Node) -> str:
 def _taken(step: Step) -> tuple[str, ...]:
     """The names that a step looks up."""
     match step:
-        case Branch(inputs) | Loop(inputs):
+        case Branch(inputs) | Loop(inputs) | Scan(inputs):
             return inputs
         case WriteVariable(value=value):
             return (value.name,)
@@ -224,6 +232,11 @@ _VARIABLES: Mapping[str, type[Declare | ReadVariable | WriteVariable]] = {
 
 def _kind(name: str) -> np.dtype[Any]:
     return _KINDS[name] if name in _KINDS else _LATE[name].storage
+
+
+def _paired(one: Any) -> Any:
+    """A pair, which JSON keeps as a list, or something else."""
+    return tuple(one) if isinstance(one, list) else one
 
 
 @dataclass(slots=True)
@@ -251,6 +264,12 @@ class _Reader:
                 inputs, outputs, one, other = given
                 step = Branch if kind == "branch" else Loop
                 return step(tuple(inputs), tuple(outputs), self.bodies[one], self.bodies[other])
+            case "scan":
+                inputs, outputs, body, numbers, *places = given
+                states, fixed, taken, made = (tuple(map(_paired, one)) for one in places)
+                rounds, first, step_, place = numbers
+                made_of = self.bodies[body], rounds, first, step_, place, states, fixed, taken, made
+                return Scan(tuple(inputs), tuple(map(_paired, outputs)), *made_of)
             case "declare" | "read" | "write":
                 node, variable, value = given
                 return _VARIABLES[kind](node, variable, self.value(value))

@@ -88,9 +88,11 @@ def integer_convolutions(rng: Random, name: str) -> Drawn:
 
 @case("RNN GRU LSTM")
 def recurrent(rng: Random, name: str) -> Drawn:
-    """Some steps, one way or both."""
+    """Some steps, or so many that they become a loop, one way or both."""
     gates = {"RNN": 1, "GRU": 3, "LSTM": 4}[name]
     steps, batch, width, hidden = (int(one) for one in rng.integers(1, 5, 4))
+    if chance(rng, 0.3):
+        steps = int(rng.integers(30, 80))
     way = one_of(rng, "forward", "reverse", "bidirectional")
     ways = 2 if way == "bidirectional" else 1
     weights = array(rng, "float32", (ways, gates * hidden, width), -1, 1)
@@ -101,8 +103,11 @@ def recurrent(rng: Random, name: str) -> Drawn:
     attributes: dict[str, Any] = {"hidden_size": hidden, "direction": way}
     if name == "GRU" and chance(rng):
         attributes["linear_before_reset"] = 1
-    given = array(rng, "float32", (steps, batch, width)), weights, again, bias, lengths, start
-    return Drawn(given, attributes, (1, 2, 3, 4), outputs=3 if name == "LSTM" else 2)
+    given = [array(rng, "float32", (steps, batch, width)), weights, again, bias, lengths, start]
+    if name == "LSTM" and chance(rng):
+        memory = array(rng, "float32", (ways, batch, hidden), -1, 1) if start is not None else None
+        given += [memory, array(rng, "float32", (ways, 3 * hidden), -1, 1)]
+    return Drawn(tuple(given), attributes, (1, 2, 3, 7), outputs=3 if name == "LSTM" else 2)
 
 
 @case("Attention")

@@ -9,10 +9,10 @@ import numpy as np
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32
-from tosajit.frontends.common.layout import joined, part, reshaped, transposed
+from tosajit.frontends.common.layout import reshaped, transposed
+from tosajit.frontends.common.steps import stepped
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
-from tosajit.tracing.recorder import current_trace
 from tosajit.tracing.tensor import Tensor
 
 States = tuple[Tensor, ...]
@@ -20,7 +20,7 @@ Step = Callable[[Tensor, States], tuple[Tensor, States]]
 """From the rows of a step and what is kept, the result of the step and what is kept then."""
 
 _LONGEST = 4096
-"""Steps that a sequence may have: each is written out."""
+"""Steps that a sequence may have."""
 
 
 def time_first(value: Tensor, time_major: bool) -> Tensor:
@@ -37,17 +37,13 @@ def time_first(value: Tensor, time_major: bool) -> Tensor:
 
 def unrolled(sequence: Tensor, step: Step, states: States, backwards: bool = False) -> tuple[Tensor, States]:
     """The results of all steps in their order, and what is kept after the last one."""
-    trace = current_trace()
-    assert trace is not None
-    count, *row = sequence.shape
-    results: dict[int, Tensor] = {}
-    for place in reversed(range(count)) if backwards else range(count):
-        with trace.builder.inside(f"step_{place}"):
-            given = reshaped(part(sequence, 0, place, 1), row)
-            found, states = step(given, states)
-            results[place] = reshaped(found, (1, *found.shape))
-    whole = [results[place] for place in range(count)]
-    return joined(whole, 0), states
+
+    def taken(elements: States, kept: States) -> tuple[States, States]:
+        found, new = step(elements[0], kept)
+        return (found,), new
+
+    (results,), last = stepped(taken, [sequence], states, backwards)
+    return results, last
 
 
 def given_back(sequence: Tensor, node: Node, time_major: bool, number: int = 0) -> Tensor:

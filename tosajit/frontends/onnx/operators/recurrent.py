@@ -14,6 +14,8 @@ from tosajit.frontends.common.functions import soft_plus
 from tosajit.frontends.common.layout import joined, part, reshaped, split, transposed
 from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.common.numbers import is_negative, number
+from tosajit.frontends.common.steps import Step as Turn
+from tosajit.frontends.common.steps import stepped
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.onnx.node import Node
@@ -162,25 +164,43 @@ def _run(
     outputs, last = [], []
     for place, is_back in enumerate(directions):
         weights = weights_of(node, place)
-        given = weights.given(sequence)
-        step = cell(place, weights)
-        state = tuple(_start(node, 5 + number_, place, batch, options) for number_ in range(states))
-        found: list[Tensor] = [given] * steps
-        for time in range(steps - 1, -1, -1) if is_back else range(steps):
-            new = step(reshaped(part(given, 0, time, 1), given.shape[1:]), state)
-            found[time] = new[0]
-            if lengths is not None:
-                inside = ops.greater(reshaped(lengths.tensor, (-1, 1)), np.full((1, 1), time, np.int32))
-                found[time] = ops.select(inside, new[0], number(new[0], 0))
-                new = tuple(ops.select(inside, one, old) for one, old in zip(new, state, strict=True))
-            state = new
-        outputs.append([reshaped(one, (1, 1, batch, -1)) for one in found])
+        step = _cut(cell(place, weights)) if lengths is not None else _plain(cell(place, weights))
+        start = tuple(_start(node, 5 + number_, place, batch, options) for number_ in range(states))
+        sequences = [weights.given(sequence)]
+        if lengths is not None:
+            times = np.arange(steps, dtype=np.int32).reshape(-1, 1, 1)
+            inside = ops.greater(reshaped(lengths.tensor, (1, -1, 1)), times)
+            sequences.append(inside)
+        (found,), state = stepped(step, sequences, start, is_back)
+        outputs.append(reshaped(found, (steps, 1, batch, -1)))
         last.append([reshaped(one, (1, batch, -1)) for one in state])
-    whole = joined([joined(one, 0) for one in outputs], 1)
+    whole = joined(outputs, 1)
     ends = [joined([one[number_] for one in last], 0) for number_ in range(states)]
     if options.layout:
         return transposed(whole, (2, 0, 1, 3)), *(transposed(one, (1, 0, 2)) for one in ends)
     return whole, *ends
+
+
+def _plain(step: Step) -> Turn:
+    """A step of a whole sequence."""
+
+    def taken(elements: States, states: States) -> tuple[States, States]:
+        new = step(elements[0], states)
+        return new[:1], new
+
+    return taken
+
+
+def _cut(step: Step) -> Turn:
+    """A step of sequences of several lengths: behind their ends they give out zeros, and states stay."""
+
+    def taken(elements: States, states: States) -> tuple[States, States]:
+        given, inside = elements
+        new = step(given, states)
+        kept = tuple(ops.select(inside, one, old) for one, old in zip(new, states, strict=True))
+        return (ops.select(inside, new[0], number(new[0], 0)),), kept
+
+    return taken
 
 
 def _start(node: Node, number_: int, place: int, batch: int, options: RecurrentAttributes) -> Tensor:

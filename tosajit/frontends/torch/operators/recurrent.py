@@ -10,6 +10,7 @@ import numpy as np
 from tosajit import ops
 from tosajit.frontends.common.layout import joined, part, reshaped, split, transposed
 from tosajit.frontends.common.matrices import weighted
+from tosajit.frontends.common.steps import stepped
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import operator
@@ -101,13 +102,14 @@ def _direction(
     sequence: Tensor, state: States, weights: Weights, step: Step, is_back: bool
 ) -> tuple[Tensor, States]:
     """The results of all steps of a layer one way, and the last states."""
-    count = sequence.shape[0]
     given = weighted(sequence, weights.inputs, weights.bias)
-    found: list[Tensor] = [given] * count
-    for time in range(count - 1, -1, -1) if is_back else range(count):
-        state = step(reshaped(part(given, 0, time, 1), given.shape[1:]), state, weights)
-        found[time] = reshaped(state[0], (1, *state[0].shape))
-    return joined(found, 0), state
+
+    def taken(elements: States, states: States) -> tuple[States, States]:
+        new = step(elements[0], states, weights)
+        return new[:1], new
+
+    (found,), kept = stepped(taken, [given], state, is_back)
+    return found, kept
 
 
 def lstm_step(given: Tensor, states: States, weights: Weights) -> States:
