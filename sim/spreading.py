@@ -15,6 +15,7 @@ from itertools import accumulate, count, islice, permutations, product, takewhil
 from operator import ne
 from typing import NamedTuple
 
+from sim.ahead import WORTH, Shares, alone_times, comes_ahead, spans_of
 from sim.events.cores import follow
 from sim.events.simulate import simulate
 from sim.machine.machine import Machine
@@ -48,20 +49,6 @@ def spread(
             return spreader.planned([way] * len(nests))
 
 
-def alone_times(report: Report, nests: Sequence[Nest]) -> list[int]:
-    """Cycles of each group in a report."""
-    known = {operator.members: operator.total for operator in report.operators}
-    shares = {members_of(nest): 0 for nest in nests}
-    for nest in nests:
-        shares[members_of(nest)] += 1
-    return [known.get(members_of(nest), 0) // shares[members_of(nest)] for nest in nests]
-
-
-def members_of(nest: Nest) -> tuple[str, ...]:
-    """What a group is known by in reports."""
-    return tuple(dict.fromkeys(nest.members))
-
-
 WAYS: tuple[Way, ...] = ("rows", "channels")
 APART, RATES = 4, 3
 """Lesser bandwidths that plans are made for are powers of this, and so many."""
@@ -80,6 +67,8 @@ class Lesser(NamedTuple):
 
 
 WHOLE = Lesser()
+TRIED = (1.0, False), (1.0, True), (0.7, True)
+"""Parts of the time beside other work in which constants come ahead, and whether they need room for all."""
 
 
 class _Found(NamedTuple):
@@ -88,6 +77,8 @@ class _Found(NamedTuple):
     cycles: int
     ways: tuple[Way, ...]
     program: SpreadProgram
+    lesser: Lesser
+    reports: tuple[Report, ...]
 
 
 class _Core(NamedTuple):
@@ -126,10 +117,12 @@ class _Spreader:
         """The fastest so far."""
         return min(self.found, key=lambda one: one.cycles)
 
-    def planned(self, ways: Sequence[Way], lesser: Lesser = WHOLE) -> SpreadProgram | Infeasible:
+    def planned(
+        self, ways: Sequence[Way], lesser: Lesser = WHOLE, ahead: Shares | None = None
+    ) -> SpreadProgram | Infeasible:
         """The program in which groups are shared in these ways, each core with its share of the bandwidth.
 
-        Tiles and buffers may be those that suit a `lesser` machine.
+        Tiles and buffers may be those that suit a `lesser` machine; constants of groups may come `ahead`.
         """
         alone = all(way == ways[0] and isinstance(way, int) for way in ways)
         core = self.cores.get((lesser, alone))
@@ -143,6 +136,7 @@ class _Spreader:
             ways,
             core.estimate,
             known=core.known,
+            ahead=ahead,
         )
         return made if isinstance(made, Infeasible) else replace(made, channels=lesser.channels)
 
@@ -171,6 +165,7 @@ class _Spreader:
             self._followed(ways)
         self._followed((0,) * len(self.nests))
         self._follow_lesser()
+        self._follow_ahead()
         return self.least.program
 
     def _follow_lesser(self) -> None:
@@ -183,13 +178,27 @@ class _Spreader:
             for ways in near.values():
                 self._followed(ways, lesser)
 
-    def _followed(self, ways: tuple[Way, ...], lesser: Lesser = WHOLE) -> list[int] | Infeasible:
+    def _follow_ahead(self) -> None:
+        """Follow the best once more with constants that come ahead, as far as there are time and room."""
+        machine = self.machine
+        least = WORTH * (machine.dma.setup_cycles + machine.offchip.read_latency_cycles)
+        for tried in TRIED:
+            best = self.least
+            spans = spans_of(self.nests, self.operands, best.program, best.reports, machine)
+            ahead = comes_ahead(spans, least, *tried)
+            if ahead:
+                self._followed(best.ways, best.lesser, ahead)
+
+    def _followed(
+        self, ways: tuple[Way, ...], lesser: Lesser = WHOLE, ahead: Shares | None = None
+    ) -> list[int] | Infeasible:
         """How long each group takes in these ways, on the core where it takes longest."""
-        program = self.planned(ways, lesser)
+        program = self.planned(ways, lesser, ahead)
         if isinstance(program, Infeasible):
             return program
         reports = follow(program, self.machine, {})
-        self.found.append(_Found(max(report.cycles for report in reports), ways, program))
+        cycles = max(report.cycles for report in reports)
+        self.found.append(_Found(cycles, ways, program, lesser, tuple(reports)))
         times = [alone_times(report, self.nests) for report in reports]
         return [max(taken) for taken in zip(*times, strict=True)]
 

@@ -43,6 +43,7 @@ ROOMS = {
         {"cost"},
         {"events"},
         {"planning"},
+        {"ahead"},
         {"spreading"},
         {"streams"},
         {"analytic"},

@@ -17,7 +17,7 @@ from tiling.making import Flags, Maker, aligned
 from tiling.menu import Menu, menu_of, most_tiles
 from tiling.nest import Access, Affine, Nest
 from tiling.offer import COARSE, LONG, STEP, Case, Offers, measured, offered
-from tiling.program import Image, Operand, Section, box_bytes, box_steps, dense_box
+from tiling.program import Image, Operand, Parcels, Section, box_bytes, box_steps, dense_box
 from tiling.target import Target
 
 
@@ -335,10 +335,13 @@ def _table_bytes(access: Access) -> int:
     return prod(chosen) * BYTES[access.type]
 
 
-def placed(section: Section, addresses: Mapping[int, int]) -> Section:
-    """The section with its images (by access; -1: the accumulator) at addresses."""
+def placed(
+    section: Section, addresses: Mapping[int, int], ahead: Mapping[int, Parcels] | None = None
+) -> Section:
+    """The section with its images (by access; -1: the accumulator) at addresses, parts of some `ahead`."""
+    ahead = ahead or {}
     images = tuple(
-        image if image is None else _at(image, addresses[number])
+        image if image is None else _at(image, addresses[number], ahead.get(number, ()))
         for number, image in enumerate(section.images)
     )
     own = section.accumulator
@@ -346,5 +349,7 @@ def placed(section: Section, addresses: Mapping[int, int]) -> Section:
     return Section(section.nest, section.loops, images, accumulator, section.shared)
 
 
-def _at(image: Image, address: int) -> Image:
-    return Image(address, image.shape, image.bytes, image.level, image.copies, image.pitch, image.steps)
+def _at(image: Image, address: int, ahead: Parcels = ()) -> Image:
+    return Image(
+        address, image.shape, image.bytes, image.level, image.copies, image.pitch, image.steps, ahead
+    )

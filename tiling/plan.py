@@ -20,7 +20,7 @@ from tiling.level2 import used_bytes
 from tiling.making import Maker, aligned
 from tiling.menu import most_tiles
 from tiling.nest import Affine, Nest
-from tiling.program import Image, Operand, Program, Section
+from tiling.program import Image, Operand, Parcels, Program, Section, box_bytes
 from tiling.residence import Residence
 from tiling.target import Target
 from tiling.words import listed, plain
@@ -34,6 +34,12 @@ FEW = 48
 SMALL = 128
 """A part of so many of the scratchpad, and less, is a small box."""
 
+Ahead = Mapping[tuple[int, int], Mapping[int, float]]
+"""By step and access of a constant: with the first loads of which steps what shares of it shall come."""
+SPLIT = 4096
+"""Smaller boxes come in one piece."""
+FILLED = 3 / 4, 7 / 8, 1.0
+"""Parts of the scratchpad that boxes may fill that come ahead, as far as they find addresses."""
 AHEAD = 2
 """Steps before a section's own in which its first loads find their place free, if there is room."""
 DOUBT = 1.1
@@ -99,19 +105,21 @@ def plan(
     estimate: Estimate | None = None,
     judge: Judge | None = None,
     known: Known | None = None,
+    ahead: Ahead | None = None,
 ) -> Program | Infeasible:
     """The program that runs the nests in order on the target, or why there is none.
 
     With an `estimate` of how long a section takes, each group gets the tile and the buffers that it likes
     best; without one, those that move the fewest bytes. Of programs that are about as good, a `judge` of
     whole ones has the last word. What other plans for the target with the estimate found may be `known`.
+    Constants that shall come `ahead` of their group do so if there is room, and spare its time.
     """
     if target.scratch_bytes is None:
         return in_place(nests, operands, target)
     known = known or Known()
     striped, buffers, surely = cascade.weighed(nests, operands, target)
     if len(striped) == len(nests) or target.cores > 1:
-        return _best(_planned(nests, operands, target, estimate, known), judge)
+        return _best(_planned(nests, operands, target, estimate, known, ahead), judge)
     found = _planned(striped, buffers, target, estimate, known)
     if not surely or len(nests) <= FEW:
         found = [*_planned(nests, operands, target, estimate, known), *found]
@@ -139,13 +147,14 @@ def _planned(
     target: Target,
     estimate: Estimate | None,
     known: Known,
+    ahead: Ahead | None = None,
 ) -> list[Timed]:
     """Programs that let different tensors live in the scratchpad, and their times.
 
     That is all tensors, or those that pay, or those that would in a smaller scratchpad.
     """
     used = known_operands(nests, operands)
-    planner = Planner(nests, used, target, estimate, known)
+    planner = Planner(nests, used, target, estimate, known, ahead=ahead)
     if (infeasible := planner.infeasible()) is not None:
         return [(infeasible, inf)]
     residence = planner.residence
@@ -155,7 +164,7 @@ def _planned(
     if estimate is None or not tight:
         return found
     for size in islice(_sizes(planner.capacity), int(residence.chosen), 1 + SMALLER // len(nests)):
-        planner = Planner(nests, used, target, estimate, known, planner)
+        planner = Planner(nests, used, target, estimate, known, planner, ahead)
         planner.residence.settle(False, planner.capacity - size)
         if (inside := frozenset(planner.residence.inside)) not in seen:
             seen.add(inside)
@@ -198,8 +207,14 @@ class Planner:
         estimate: Estimate | None,
         known: Known,
         like: Planner | None = None,
+        ahead: Ahead | None = None,
     ) -> None:
         self.nests, self.target, self.estimate, self.known = nests, target, estimate, known
+        self.ahead = dict(ahead or {})
+        self.spared = {step: sum(hosts.values()) for (step, _), hosts in self.ahead.items()}
+        """By step, what share of the time that its constants take is spared, as they come ahead."""
+        self.granted: dict[Key, Parcels] = {}
+        """What comes ahead of the first box of an image."""
         self.capacity = target.scratch_bytes or 0
         before: Residence | None = None if like is None else like.residence
         self.residence: Residence = Residence(nests, operands, target, before)
@@ -252,6 +267,7 @@ class Planner:
                 addresses, total = self._allocated()
                 if total <= self.capacity:
                     return self._finished(addresses, total)
+                self.granted = {}
                 addresses, total, crowded = self._squeezed()
                 if not crowded:
                     return self._finished(addresses, total)
@@ -260,7 +276,7 @@ class Planner:
     def _options(self, step: int, room: int) -> Choices:
         """The best sections of a nest in the room that is left; of equal nests, one is looked at."""
         nest, residence = self.nests[step], self.residence
-        if any(residence.operands[access.operand].remote for access in nest.reads):
+        if self._pulls(step):
             return Choices((Candidate(Section(nest, (), (None,) * len(nest.accesses)), Price(0.0)),))
         at = residence.setting(step)
         free = room if self.target.values == "offchip" else room - residence.spare
@@ -287,7 +303,10 @@ class Planner:
             prices = np.array([(*choice.price, choice.need, choice.early) for choice in some])
             cost, early, own, moved, later, need, sooner = prices.T[:, :, None]
             # Behind another one, in whose room they fit, the first constants may come early.
-            spent.append(cost - np.where(sooner <= left, aim.early * np.minimum(early, idle), 0.0))
+            spared = np.where(sooner <= left, aim.early * np.minimum(early, idle), 0.0)
+            if step in self.spared:
+                spared = np.maximum(spared, np.minimum(early, self.spared[step] * early.max()))
+            spent.append(cost - spared)
             ways = totals + aim.moved * moved + aim.later * later + spent[-1]
             back.append(ways.argmin(1).tolist())
             totals, left, idle = ways.min(1), rooms[step] - need[:, 0], own[:, 0]
@@ -325,10 +344,13 @@ class Planner:
         longer = [lives]
         for ahead in range(1, 1 + AHEAD):
             longer.append(self._early(longer[-1], bound, ahead))
+        if self.ahead:
+            longer += [self._much_earlier(longer[-1], int(bound * part)) for part in FILLED]
         for early in reversed(longer):
             addresses, total = self._arranged(early, self.capacity if early is lives else enough)
             if total <= self.capacity:
                 break
+        self.granted = dict(self._grants(early))
         return addresses, total
 
     def _arranged(self, lives: Mapping[Key, Lifetime], enough: int) -> tuple[dict[Key, int], int]:
@@ -406,14 +428,7 @@ class Planner:
 
     def _early(self, lives: Mapping[Key, Lifetime], bound: int, ahead: int) -> dict[Key, Lifetime]:
         """Longer lifetimes for boxes of what is there before, where bytes are free so many steps ahead."""
-        steps = len(self.sections)
-        taken = [0] * (steps + 1)
-        for life in lives.values():
-            taken[life.first] += life.bytes
-            taken[life.last + 1] -= life.bytes
-        for step in range(steps):
-            taken[step + 1] += taken[step]
-        found = dict(lives)
+        taken, found = self._taken(lives), dict(lives)
         for (name, step, number), life in lives.items():
             first = step - ahead
             if name or first < 0 or life.first != first + 1 or not 0 <= number < len(self.nests[step].reads):
@@ -425,12 +440,67 @@ class Planner:
                 found[name, step, number] = replace(life, first=first)
         return found
 
+    def _much_earlier(self, lives: Mapping[Key, Lifetime], bound: int) -> dict[Key, Lifetime]:
+        """Longer lifetimes for boxes that shall come ahead, as far as bytes are free."""
+        taken, found = self._taken(lives), dict(lives)
+        for (step, number), hosts in self.ahead.items():
+            life = lives.get(("", step, number))
+            if life is None:
+                continue
+            first, least = life.first, self._front(min(hosts))
+            while first > least and taken[first - 1] + life.bytes <= bound:
+                first -= 1
+                taken[first] += life.bytes
+            found["", step, number] = replace(life, first=first)
+        return found
+
+    def _grants(self, lives: Mapping[Key, Lifetime]) -> Iterator[tuple[Key, Parcels]]:
+        """What comes ahead of boxes that have such lifetimes."""
+        for (step, number), hosts in self.ahead.items():
+            life, image = lives.get(("", step, number)), self._section(step).images[number]
+            if life is None or image is None:
+                continue
+            able = {host: share for host, share in hosts.items() if self._front(host) >= life.first}
+            early = able.keys() - {step}
+            if image.bytes < SPLIT and early:
+                able = {max(early): 1.0}
+            parcels, left = list[tuple[int, int]](), image.bytes
+            nest = self.nests[step]
+            whole = box_bytes(nest.reads[number], nest.extents, image.steps)
+            for host, share in sorted(able.items(), reverse=True):
+                size = min(round(share * whole), left)
+                if size and host < step:
+                    parcels.insert(0, (step - host, size))
+                left -= size
+            yield ("", step, number), tuple(parcels)
+
+    def _front(self, step: int) -> int:
+        """The section that is at work while the first loads of another one come."""
+        return next((s for s in reversed(range(step)) if not self._pulls(s)), 0)
+
+    def _pulls(self, step: int) -> bool:
+        """Whether a step takes something from another core."""
+        operands = self.residence.operands
+        return any(operands[access.operand].remote for access in self.nests[step].reads)
+
+    def _taken(self, lives: Mapping[Key, Lifetime]) -> list[int]:
+        """Bytes in use at each step."""
+        steps = len(self.sections)
+        taken = [0] * (steps + 1)
+        for life in lives.values():
+            taken[life.first] += life.bytes
+            taken[life.last + 1] -= life.bytes
+        for step in range(steps):
+            taken[step + 1] += taken[step]
+        return taken
+
     def _finished(self, addresses: Mapping[Key, int], total: int) -> Program:
         sections = []
         for step in range(len(self.sections)):
             section = self._section(step)
             own = {number: addresses["", step, number] for number, _ in _images(section)}
-            sections.append(placed(section, own))
+            ahead = {n: self.granted["", step, n] for n in own if ("", step, n) in self.granted}
+            sections.append(placed(section, own, ahead))
         operands = {
             name: replace(o, offset=addresses[name, -1, -1]) if o.place == "scratchpad" else o
             for name, o in self.residence.operands.items()

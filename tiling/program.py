@@ -19,6 +19,8 @@ from tiling.words import plain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+Parcels = tuple[tuple[int, int], ...]
+"""Parts of a box that come ahead: how many sections, and bytes."""
 OperandKind = Literal["input", "output", "constant", "temporary"]
 
 
@@ -66,6 +68,8 @@ class Image:
     take turns in so many places behind each other, so that the next one can come while this one is used:
     box number n, counted over all tiles of the section, is at `address + n % copies * pitch`. With `steps`,
     the box has only every n-th index of each dimension (`steps` says which n), those that the section meets.
+    Of the first box of a constant parts may come `ahead`: each behind the first loads of a section so many
+    before its own, and of so many bytes.
     """
 
     address: int
@@ -75,6 +79,7 @@ class Image:
     copies: int = 1
     pitch: int = 0
     steps: tuple[int, ...] = ()
+    ahead: Parcels = ()
 
     @property
     def end(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tiling.choose import Estimate
@@ -72,10 +72,12 @@ def plan_cores(
     estimate: Estimate | None = None,
     judge: Judge | None = None,
     known: Known | None = None,
+    ahead: Mapping[int, Mapping[int, float]] | None = None,
 ) -> SpreadProgram | Infeasible:
     """The program of several cores with this target each, which share the nests in these ways.
 
-    What plans for such cores with the estimate found before may be `known`.
+    What plans for such cores with the estimate found before may be `known`. Shares of
+    the constants of a nest may come `ahead`, with those of others.
     """
     single = len(set(ways)) <= 1 and all(isinstance(way, int) for way in ways)
     target = target if single else replace(target, cascading=False)
@@ -85,7 +87,8 @@ def plan_cores(
         division = divide(nests, operands, ways, cores, shared)
         programs: list[Program] = []
         for core in range(cores):
-            made = plan(division.nests(core), division.operands[core], target, estimate, judge, known)
+            early = dict(_ahead(division, core, ahead or {}))
+            made = plan(division.nests(core), division.operands[core], target, estimate, judge, known, early)
             if isinstance(made, Infeasible):
                 return made
             programs.append(made)
@@ -96,6 +99,25 @@ def plan_cores(
     alone = [nest.members for nest, way in zip(nests, ways, strict=True) if not can_split(nest, way)]
     undivided = frozenset(name for members in alone for name in members)
     return _merged(division, programs, operands, tuple(ways), undivided)
+
+
+def _ahead(
+    division: Division, core: int, ahead: Mapping[int, Mapping[int, float]]
+) -> Iterator[tuple[tuple[int, int], dict[int, float]]]:
+    """The constants of a core's parts that shall come ahead, by step and access, and with which steps."""
+    turns, operands = [turn for turn in division.turns if turn.core == core], division.operands[core]
+    hosts: dict[int, int] = {}
+    for step, turn in enumerate(turns):
+        if turn.phase % 2:
+            continue
+        hosts[step] = turn.phase // 2
+        found: dict[int, float] = {}
+        for host, share in ahead.get(turn.phase // 2, {}).items():
+            first = next(step for step, nest in hosts.items() if nest >= host)
+            found[first] = found.get(first, 0.0) + share
+        for number, access in enumerate(turn.nest.reads):
+            if found.keys() - {step} and operands[access.operand].kind == "constant":
+                yield (step, number), found
 
 
 def _outside(division: Division, programs: Sequence[Program]) -> set[str]:

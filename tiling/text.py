@@ -123,6 +123,7 @@ def _transfers(pairs: Sequence[tuple[Access, Image | None]], depth: int, form: s
 def _turns(image: Image) -> str:
     """What is special about a box: gaps between what it takes, and places that it takes turns in."""
     gaps = f", every {'×'.join(map(str, image.steps))}" if image.steps else ""
+    gaps += "".join(f", {size} bytes {sections} groups ahead" for sections, size in image.ahead)
     return gaps + (f", {image.copies} in turns {image.pitch} apart" if image.copies > 1 else "")
 
 

@@ -9,6 +9,7 @@ from math import prod
 from tiling.expr import BYTES
 from tiling.nest import Access, Affine, Nest
 from tiling.program import Image, Program, Section, box_shape, dense_box
+from tiling.spread import SpreadProgram, is_pull
 from tiling.target import Home
 from tiling.verify import name_of, verify_nests
 
@@ -33,7 +34,8 @@ def verify_layout(program: Program) -> list[str]:
     for section in program.sections:
         where = name_of(section.nest)
         found += [f"{where}: {fault}" for fault in _section_faults(section, program)]
-    return found or list(_address_faults(program))
+    cores = program.cores if isinstance(program, SpreadProgram) else ()
+    return found or [*_address_faults(program), *(fault for core in cores for fault in _ahead_faults(core))]
 
 
 # Sections.
@@ -130,6 +132,35 @@ def _address_faults(program: Program) -> Iterator[str]:
         if program.operands[name].offset % program.target.alignment:
             offset = program.operands[name].offset
             yield f"{name} is at {offset}, which {program.target.alignment} does not divide"
+
+
+def _ahead_faults(program: Program) -> Iterator[str]:
+    """Boxes of a core that come ahead lie where nothing else is from then on."""
+    alive = list(_alive(_lives(program), len(program.sections)))
+    working = [n for n, section in enumerate(program.sections) if not is_pull(section, program)]
+    for step, section in enumerate(program.sections):
+        for access, image in zip(section.nest.accesses, section.images, strict=True):
+            if image is None or not image.ahead:
+                continue
+            where = f"{name_of(section.nest)}: the box of {access.operand} comes ahead"
+            first = step - max(sections for sections, _ in image.ahead)
+            if sum(size for _, size in image.ahead) > image.bytes:
+                yield f"{where} with more than its {image.bytes} bytes"
+            if first not in working:
+                yield f"{where} with section {first}, which is none that computes"
+                continue
+            for number in range(working[max(working.index(first) - 1, 0)], step):
+                for low, high, name in _inside(program, number, alive[number]):
+                    if low < image.end and image.address < high:
+                        yield f"{where}, but {name} is there in section {number}"
+
+
+def _inside(program: Program, step: int, alive: Collection[str]) -> Iterator[Span]:
+    """All that is in the scratchpad at a step."""
+    yield from _boxes(program.sections[step])
+    for operand in map(program.operands.__getitem__, alive):
+        if operand.place == "scratchpad":
+            yield operand.offset, operand.offset + operand.bytes, operand.name
 
 
 def _lives(program: Program) -> dict[str, tuple[int, int]]:

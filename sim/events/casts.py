@@ -7,11 +7,11 @@ once, and the network carries them once on each of its links. So is what several
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sim.events.model import Order, SectionModel, Slot
-from sim.events.sections import order_of
+from sim.events.model import Moved, Order, SectionModel, Slot
+from sim.events.sections import First, order_of
 from tiling.nest import Affine
 
 
@@ -39,9 +39,21 @@ class Part:
     front: SectionModel | None
     """The section in front of it on its core, and of which phase that is."""
     after: tuple[int, int]
+    now: tuple[int, int]
+    """Of which phase it is itself."""
+    taken: Sequence[tuple[int, int, int, int]]
+    """What others may still take from its core when it begins: first address, end, by whom, and when."""
     order: Order = ([], [], [])
     casts: dict[int, Cast] = field(default_factory=dict)
     """By load."""
+    first: First = field(default_factory=lambda: First([], {}, {}, 0))
+    """What it has loaded before its first tile."""
+    ahead: list[tuple[Part, int, Moved]] = field(default_factory=list)
+    """What comes of later parts behind its own early loads."""
+    hosts: dict[int, list[tuple[int, list[Part]]]] = field(default_factory=dict)
+    """By load, what comes ahead of the first one: bytes, and earlier parts that they may come with."""
+    left: dict[int, Moved] = field(default_factory=dict)
+    """By load, what is left of the first one."""
 
     def __post_init__(self) -> None:
         early, beside, behind = order_of(self.front, self.model)
@@ -66,9 +78,22 @@ class Part:
         self.order[rank].append(number)
         self.order[rank].sort()
 
+    def firsts(self, number: int) -> Moved:
+        """The first of some loads, without what comes ahead."""
+        return self.left.get(number, self.model.loads[number].first)
 
-def join(parts: Mapping[int, Part]) -> None:
-    """Let cores load together what they load alike for their parts of a nest.
+    def put_ahead(self, number: int, host: Part, size: int) -> None:
+        """Let so many bytes of the first of some loads come with an earlier part."""
+        move, whole = self.firsts(number), self.model.loads[number].image.bytes
+        piece, left = self.model.rates.parted(move, size * self.model.loads[number].first.bytes // whole)
+        host.ahead.append((self, number, piece))
+        self.left[number] = left
+        if not left.bytes:
+            self.order[self.rank(number)].remove(number)
+
+
+def join(parts: Mapping[int, Part], multicast: bool) -> None:
+    """Let cores load together what they load alike for their parts of a nest, and ahead what shall be.
 
     First loads come as early as all cores can, and where other sections lie between for some of them, when
     these are over: else cores could wait for each other.
@@ -77,19 +102,39 @@ def join(parts: Mapping[int, Part]) -> None:
     for core, part in parts.items():
         for number, slot in enumerate(part.model.loads):
             if part.model.operands[slot.number].place == "offchip":
-                alike.setdefault(_boxes(part.model, slot), []).append((core, number))
+                boxes = _boxes(part.model, slot) if multicast else (core, number)
+                alike.setdefault(boxes, []).append((core, number))
     for found in alike.values():
-        if len(found) == 1:
-            continue
-        cast = Cast(tuple(core for core, _ in found))
-        together = len({parts[core].after for core in cast.cores}) == 1
-        rank = max(parts[core].rank(number) for core, number in found) if together else 2
-        for core, number in found:
-            parts[core].casts[number] = cast
-            parts[core].put_off(number, rank)
-            if core != cast.cores[0]:
-                model = parts[core].model
-                model.followed |= {model.loads[number].number}
+        if len(found) > 1:
+            _join(parts, found)
+        for several in zip(*(parts[core].hosts.get(number, []) for core, number in found), strict=False):
+            if len({size for size, _ in several}) > 1:
+                continue
+            hosts = _hosts([parts for _, parts in several])
+            for (core, number), host, (size, _) in zip(found, hosts, several, strict=False):
+                parts[core].put_ahead(number, host, size)
+
+
+def _join(parts: Mapping[int, Part], found: Sequence[tuple[int, int]]) -> None:
+    """Let cores load something together."""
+    cast = Cast(tuple(core for core, _ in found))
+    together = len({parts[core].after for core in cast.cores}) == 1
+    rank = max(parts[core].rank(number) for core, number in found) if together else 2
+    for core, number in found:
+        parts[core].casts[number] = cast
+        parts[core].put_off(number, rank)
+        if core != cast.cores[0]:
+            model = parts[core].model
+            model.followed |= {model.loads[number].number}
+
+
+def _hosts(some: Sequence[Sequence[Part]]) -> Sequence[Part]:
+    """The first parts of one phase, of each core one, behind parts of one phase; none if there are none."""
+    known = [{(part.now, part.after): part for part in parts} for parts in some]
+    for at in known[0]:
+        if all(at in parts for parts in known):
+            return [parts[at] for parts in known]
+    return []
 
 
 def _boxes(model: SectionModel, slot: Slot) -> Hashable:

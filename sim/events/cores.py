@@ -22,7 +22,7 @@ from sim.events.folding import folded
 from sim.events.model import Classes, Moved, Rates, SectionModel
 from sim.events.network import Network
 from sim.events.reporting import Summary, report_of
-from sim.events.sections import First, Ran, Run
+from sim.events.sections import Ran, Run
 from sim.events.state import LEVEL2, LOAD, OFFCHIP, PAD
 from sim.machine.machine import Machine
 from sim.report.cores import CoresReport
@@ -79,8 +79,7 @@ class _Shared:
 
     def join(self, parts: dict[int, Part]) -> None:
         """Let cores load together what they load alike for their parts of a nest, if that can be."""
-        if self.multicast:
-            join(parts)
+        join(parts, self.multicast)
         parts.clear()
 
     def over(self, core: int, sections: int = 1) -> None:
@@ -123,9 +122,14 @@ class _Core:
         """All that the core does, command by command."""
         run, shared = self.run, self.shared
         for step in self.steps:
-            part, first = step.part, First([], {}, {}, 0)
-            for number in run.approach(part.order):
-                yield from self._first_load(part, number, first)
+            part = step.part
+            early, beside, behind = part.order
+            for number in early:
+                yield from self._first_load(part, number)
+            for later, number, move in part.ahead:
+                yield from self._first_load(later, number, move)
+            for number in run.approach(([], beside, [])):
+                yield from self._first_load(part, number)
             shared.over(self.number, int(run.last is not None))
             for pull in step.pulls:
                 yield from self._wait(pull.waits)
@@ -133,9 +137,9 @@ class _Core:
                 shared.over(self.number)
                 yield
             yield from self._wait(step.waits)
-            for number in part.order[2]:
-                yield from self._first_load(part, number, first)
-            body = run.enter(part.model, first, fold=False)
+            for number in behind:
+                yield from self._first_load(part, number)
+            body = run.enter(part.model, part.first, fold=False)
             yield
             yield from self._tiles(part, body, 0)
         run.finish()
@@ -148,17 +152,17 @@ class _Core:
             yield
         self.blocked = False
 
-    def _first_load(self, part: Part, number: int, first: First) -> Iterator[None]:
-        """Load the first box of a slot, with others if they load the same."""
-        run, model, cast = self.run, part.model, part.casts.get(number)
+    def _first_load(self, part: Part, number: int, move: Moved | None = None) -> Iterator[None]:
+        """Load the first box of a slot, or a part of it, with others if they load the same."""
+        run, model, first, cast = self.run, part.model, part.first, part.casts.get(number)
+        move = move or part.firsts(number)
         if cast is None:
-            run.first_load(model, number, first)
+            run.first_load(model, number, first, move)
             return
-        move = model.loads[number].first
         bring = partial(self._bring, cast, part, move, run.floor)
         yield from self._meet(cast, run.due(model, number, first), bring)
         end = self._put(move.pad, run.floor, cast.end)
-        run.loaded(model, number, first, cast.start, end)
+        run.loaded(model, number, first, cast.start, end, move)
 
     def _tiles(self, part: Part, body: SectionRun, depth: int) -> Iterator[None]:
         """All tiles of a section but the last, which is pending then."""
@@ -312,6 +316,7 @@ def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Cost
     now = (0, 0)
     after = [(-1, -1)] * len(program.cores)
     parts: dict[int, Part] = {}
+    places: list[list[int]] = [[] for _ in program.cores]
     pulls: list[list[_Pull]] = [[] for _ in program.cores]
     pairs = list(zip(program.turns, program.phases, strict=True))
     for turn, core, phase in ((turn, *pair) for turn in range(times) for pair in pairs):
@@ -339,8 +344,10 @@ def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Cost
             slots = frozenset(n for n, slot in enumerate(model.loads) if slot.access.operand in held)
             steps = shared.cores[core].steps
             front = steps[-1].part.model if steps else None
-            part = parts[core] = Part(model, slots, front, after[core])
+            part = parts[core] = Part(model, slots, front, after[core], now, past.taken[core])
             steps.append(_Step(pulls[core], part, waits))
+            part.hosts = _hosts(part, place, steps, places[core])
+            places[core].append(place)
             pulls[core], after[core] = [], now
             past.begin(core)
         past.note(core, section)
@@ -349,6 +356,32 @@ def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Cost
         one.trailing = len(left)
         for pull in left:
             pull.cast.cores = tuple(core for core in pull.cast.cores if core != one.number)
+
+
+def _hosts(
+    part: Part, place: int, steps: Sequence[_Step], places: Sequence[int]
+) -> dict[int, list[tuple[int, list[Part]]]]:
+    """By load, what comes ahead of the first one: bytes, and parts that they may come with.
+
+    Nobody takes from their addresses any more when these parts begin.
+    """
+    found: dict[int, list[tuple[int, list[Part]]]] = {}
+    for number, slot in enumerate(part.model.loads):
+        (low, high), first = slot.ranges[0], place
+        hosts: list[tuple[int, Part]] = []
+        if number not in part.held and slot.image.ahead:
+            first = place - max(sections for sections, _ in slot.image.ahead)
+        for step, at in zip(reversed(steps[:-1]), reversed(places), strict=False):
+            taken = any(low < until and begin < high for begin, until, _, _ in step.part.taken)
+            if taken or not first <= at < place:
+                break
+            hosts.insert(0, (at, step.part))
+        if hosts:
+            found[number] = [
+                (size, [host for at, host in hosts if at >= place - sections])
+                for sections, size in slot.image.ahead
+            ]
+    return found
 
 
 class _Past:

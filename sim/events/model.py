@@ -129,6 +129,31 @@ class Rates:
             STORE if machine.dma.channels > 1 else LOAD,
         )
 
+    def parted(self, move: Moved, size: int) -> tuple[Moved, Moved]:
+        """So many bytes of a transfer, and what is left of it; each of them takes as long to begin."""
+        if size >= move.bytes:
+            return move, NOTHING
+        transfers = self.far["offchip"].transfers
+        begin = transfers.setup + transfers.read_latency
+
+        def part(whole: int) -> int:
+            return whole * size // move.bytes
+
+        cycles = begin + part(max(move.cycles - begin, 0))
+        piece = Moved(
+            cycles, move.memory, part(move.far), part(move.pad), size, part(move.outside), part(move.opened)
+        )
+        left = Moved(
+            begin + move.cycles - cycles,
+            move.memory,
+            move.far - piece.far,
+            move.pad - piece.pad,
+            move.bytes - size,
+            move.outside - piece.outside,
+            move.opened - piece.opened,
+        )
+        return piece, left
+
     def alone(
         self, work: Work, sizes: Mapping[Home, Sizes], streams: Sequence[Stream]
     ) -> tuple[int, int | None]:

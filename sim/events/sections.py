@@ -13,7 +13,7 @@ from itertools import chain
 
 from sim.events.body import Events, SectionRun, transfer
 from sim.events.memory import Scratchpad
-from sim.events.model import Order, Rates, SectionModel, Slot
+from sim.events.model import Moved, Order, Rates, SectionModel, Slot
 from sim.events.state import COMPUTE, DEPEND, DEPENDENCY, FRONT, LOAD, LOCAL, OUTPUT, SINCE, STORE
 from tiling.program import Program
 
@@ -109,18 +109,20 @@ class Run:
         self.cycles = max(state[FRONT], state[LOAD], state[STORE])
         self.ran[-1].cycles[OUTPUT - COMPUTE] += self.cycles - state[FRONT]
 
-    def first_load(self, model: SectionModel, number: int, first: First) -> None:
-        """Issue the first load of a slot."""
-        start, move = self.due(model, number, first), model.loads[number].first
-        self.loaded(model, number, first, start, transfer(self.state, start, move, self.floor))
+    def first_load(self, model: SectionModel, number: int, first: First, part: Moved | None = None) -> None:
+        """Issue the first load of a slot, or a part of it."""
+        start, move = self.due(model, number, first), part or model.loads[number].first
+        self.loaded(model, number, first, start, transfer(self.state, start, move, self.floor), move)
 
-    def loaded(self, model: SectionModel, number: int, first: First, start: int, end: int) -> None:
+    def loaded(
+        self, model: SectionModel, number: int, first: First, start: int, end: int, move: Moved
+    ) -> None:
         """A first load has been issued."""
         slot = model.loads[number]
         self.state[LOAD] = first.filled[number] = end
-        first.starts[number] = start
-        if slot.first.bytes:
-            outside = 0 if slot.number in model.followed else slot.first.outside
+        first.starts.setdefault(number, start)
+        if move.bytes:
+            outside = 0 if slot.number in model.followed else move.outside
             first.events.append((1, start, end - start, outside))
 
     def due(self, model: SectionModel, number: int, first: First) -> int:
