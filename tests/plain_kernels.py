@@ -139,6 +139,12 @@ class PlainVectors(Vectors):
     def converted(self, register: Plain, kind: str) -> Plain:
         return register.astype(DTYPES[kind])
 
+    def truncated(self, register: Plain) -> Plain:
+        return register.astype(np.int32)
+
+    def shortened(self, register: Plain, kind: str) -> Plain:
+        return register.astype(DTYPES[kind])
+
     def shuffled(self, first: Plain, second: Plain, lanes: Sequence[int]) -> Plain:
         return np.concatenate([first, second])[list(lanes)]
 

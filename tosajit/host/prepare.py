@@ -38,7 +38,7 @@ TYPES |= {("f32", type) for type in NARROW}
 FIRST = 64
 """A slot behind all of the kernels' own, for trying whether an epilogue can be written."""
 
-LATE = frozenset({"move", "lines", "greatest"})
+LATE = frozenset({"move", "lines", "greatest", "mean"})
 """Units whose groups are done otherwise until their kernels are compiled: larger ones, or rare."""
 
 Lacks = Callable[[Unit], bool]
@@ -120,7 +120,7 @@ def _apart(
 
 
 def _move(made: Prepared, constants: Mapping[str, Array], isa: InstructionSet, lacks: Lacks) -> None:
-    """Find the units of groups that look up bytes, turn matrices, copy rows or find the greatest of windows.
+    """Find the units of groups that look up bytes, turn matrices, copy rows or find what is made of windows.
 
     Some are done without their unit while it `lacks` its kernel.
     """

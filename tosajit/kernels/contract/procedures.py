@@ -21,6 +21,7 @@ from tosajit.kernels.contract import (
     interleave,
     lines,
     matrices,
+    means,
     moving,
     packing,
     pixel_tiles,
@@ -96,6 +97,7 @@ PROCEDURES: Mapping[str, Procedure] = {
     "greatest_line_i8": Procedure(partial(lines.lines_i8, True)),
     "least_line_i8": Procedure(partial(lines.lines_i8, False)),
     **{f"greatest_{kind}": Procedure(partial(greatest.greatest, kind)) for kind in ("i8", "i16", "f32")},
+    **{f"mean_{kind}": Procedure(partial(means.mean, kind)) for kind in ("i8", "i16", "f32")},
     **{
         f"{name}_{lanes}": Procedure(body)
         for lanes in LANES

@@ -109,9 +109,13 @@ def fourier_source(isa: InstructionSet, kind: str, lanes: int) -> str:
     return f"{head}\n\nkernel = instance(fourier.{kind}, BLOCK={fourier.BLOCK}{in_turn})\n"
 
 
-def window_source(isa: InstructionSet, type: str) -> str:
-    """Return the kernel that finds the greatest of each window."""
-    return _module(f"The greatest {type} of windows", ContractSpec(isa, "windows", type), windows, "windows")
+def window_source(isa: InstructionSet, type: str, mean: bool = False) -> str:
+    """Return the kernel that finds the greatest of each window, or its mean."""
+    title, spec = (
+        f"The {'mean' if mean else 'greatest'} {type} of windows",
+        ContractSpec(isa, "windows", type),
+    )
+    return _module(title, spec, windows, "windows", {"MEAN": mean})
 
 
 def vector_imports(isa: InstructionSet, names: Sequence[str], stems: Mapping[str, str] | None = None) -> str:
@@ -142,7 +146,7 @@ def _module(
 ) -> str:
     """Return the text that asks for a kernel, with all that it needs (see `instances`)."""
     used, stem = called_names(module, name), module.__name__.rpartition(".")[2]
-    stems = {stem: f"{stem}_{spec.left}" for stem in ("tile", "depthwise", "greatest")}
+    stems = {stem: f"{stem}_{spec.left}" for stem in ("tile", "depthwise", "greatest", "mean")}
     if spec.matrices:
         stems |= {"tile": "tile_matrices", "tile_rescale_i8": "tile_rescale_matrices"}
     imports = vector_imports(spec.isa, sorted(used & VECTORS), stems)

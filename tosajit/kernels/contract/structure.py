@@ -50,6 +50,8 @@ NARROW, SPLIT, FLOAT, CAREFUL = True, False, False, False
 """Whether A is int8; B int16, as two halves; sums are float32; operands bf16, with care for small ones."""
 HALVES = False
 """Whether tiles of float32 can leave out half of their last panel."""
+MEAN = False
+"""Whether windows are averaged; of others the greatest elements are found."""
 RESCALE, FUSED, IN_REGISTERS, SIGNED, MASKED = True, True, True, True, True
 """Whether vector code rescales sums; whether that is what is stored; whether it can be without memory, even
 if the sign of a sum matters to its rounding."""
@@ -70,7 +72,7 @@ tile = tile_small_bf16 = tile_rescale_i8 = rescale_i8 = copy_run
 row_sums_i8 = row_rescale_i8 = pixel_sums_i8 = pixel_rescale_i8 = copy_run
 interleave_i8 = interleave_i16 = depthwise = depthwise_rescale_i8 = copy_run
 pack_i8 = pack_halves = least_bf16 = copy_run
-copy_rows = copy_rows_by = fill_rows = greatest = copy_run
+copy_rows = copy_rows_by = fill_rows = greatest = mean = copy_run
 transform_inputs = transform_wide_inputs = transform_lines = transform_sums = transform_line_sums = copy_run
 transform_sums_of_squares = transform_squares = transform_square_sums = copy_run
 quarters_first = quarters_first_of_pairs = quarters_second = quarters_apart = halves = spectrum = copy_run

@@ -1,4 +1,4 @@
-"""The greatest of each window of a map: loops over positions, of which those at its sides have fewer taps."""
+"""The greatest or the mean of each window: loops over positions; those at the sides have fewer taps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum, auto
 from typing import Any
 
 from tosajit.kernels.contract.slots import Numbered
-from tosajit.kernels.contract.structure import greatest, load_i64
+from tosajit.kernels.contract.structure import MEAN, greatest, load_i64, mean
 
 
 class Window(Numbered):
@@ -21,6 +21,10 @@ class Window(Numbered):
     """The bits of what is greater than no element."""
     FILL = auto()
     """The bits of what is outside of the source."""
+    DIVISOR = auto()
+    """Of means; 0 if that is how many taps are inside of the source."""
+    INPUT_ZP = auto()
+    OUTPUT_ZP = auto()
 
 
 class Along(Numbered):
@@ -78,12 +82,21 @@ def row(args: int, source: int, target: int, height: int) -> None:
         count = 1
         if first == 0:
             count = max(1, min(high, load_i64(args, Axis.COLUMNS + Along.INNER_END)) - x)
-        before = load_i64(args, Window.LEAST)
-        if height * (end - first) < taps:
-            before = load_i64(args, Window.FILL)
-        start, to = source + x * step + first * tap, target + x * pitch
-        greatest(start, to, size, height, end - first, tap_row, tap, count, step, pitch, before)
-        x += count
+        start, to, width = source + x * step + first * tap, target + x * pitch, end - first
+        x, run = x + count, size
+        if step == size and pitch == size:  # neighbours are one run
+            run, count = size * count, 1
+        if MEAN:
+            divisor = load_i64(args, Window.DIVISOR)
+            if divisor == 0:
+                divisor = height * width
+            zero, zp = load_i64(args, Window.INPUT_ZP), load_i64(args, Window.OUTPUT_ZP)
+            mean(start, to, run, height, width, tap_row, tap, count, step, pitch, divisor, zero, zp)
+        else:
+            before = load_i64(args, Window.LEAST)
+            if height * width < taps:
+                before = load_i64(args, Window.FILL)
+            greatest(start, to, run, height, width, tap_row, tap, count, step, pitch, before)
 
 
 def first_tap(args: int, axis: int, coordinate: int) -> Any:

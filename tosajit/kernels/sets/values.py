@@ -106,6 +106,9 @@ class Value:
             return self
         return self._of(self.b.udiv(self.raw, self._raw(other)))
 
+    def __truediv__(self, other: Value) -> Value:
+        return self._of(self.b.fdiv(self.raw, other.raw))
+
     def __mod__(self, other: Number) -> Value:
         return self._of(self.b.urem(self.raw, self._raw(other)))
 

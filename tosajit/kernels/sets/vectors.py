@@ -218,6 +218,14 @@ class Vectors:
         """Return integers as the nearest floating-point numbers."""
         return self._value(self.b.sitofp(register.raw, self._type(kind, register.lanes)))
 
+    def truncated(self, register: Register) -> Register:
+        """Return float32 without its fraction, as words."""
+        return self._value(self.b.fptosi(register.raw, self._type("i32", register.lanes)))
+
+    def shortened(self, register: Register, kind: str) -> Register:
+        """Return the low bits of lanes."""
+        return self._value(self.b.trunc(register.raw, self._type(kind, register.lanes)))
+
     def opaque(self, register: Register) -> Register:
         """Hide from LLVM what a register or a number is, where it would combine it ahead of each use."""
         return register
