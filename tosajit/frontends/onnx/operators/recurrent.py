@@ -1,4 +1,4 @@
-"""Recurrent networks, written step by step."""
+"""Recurrent networks, by steps."""
 
 from __future__ import annotations
 
