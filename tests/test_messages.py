@@ -45,6 +45,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         "machine: expected a tj.Machine, a name from tj.machines() or the path of a file, got int",
     ),
     (lambda: tj.compile(small(), threads="2"), "threads is '2', but must be an integer of at least 1"),  # type: ignore[arg-type]
+    (lambda: tj.compile(small(), threads=10**6), "threads is 1000000, but must be at most 1024"),
     (lambda: tj.simulate(small(), machine=None), "machine: expected a tj.Machine, a name"),  # type: ignore[arg-type]
     (lambda: tj.simulate(doubled), "doubled has not been called: give the arguments that are meant"),
     (lambda: tj.simulate(lambda x: x), "make a graph of it with tj.trace(function, *arguments)"),  # type: ignore[arg-type]

@@ -66,6 +66,11 @@ def test_a_single_inference_is_no_stream() -> None:
         tj.stream(tj.samples.path("ds_cnn"), inferences=1)
 
 
+def test_a_stream_without_end_is_refused() -> None:
+    with pytest.raises(tj.CompileError, match="inferences is 1000000000000, but must be at most 10000"):
+        tj.stream(tj.samples.path("ds_cnn"), inferences=10**12)
+
+
 PATHS = [tj.samples.path("ds_cnn"), tj.samples.path("resnet8")]
 
 

@@ -18,7 +18,7 @@ from tosajit.runtime.making import machine_of
 if TYPE_CHECKING:
     from sim import Machine, Stream
 
-LEAST = 2
+LEAST, MOST = 2, 10_000
 
 
 def stream(
@@ -41,6 +41,8 @@ def stream(
 
     if inferences < LEAST:
         raise CompileError(f"inferences is {inferences}, but must be at least {LEAST}")
+    if inferences > MOST:
+        raise CompileError(f"inferences is {inferences}, but must be at most {MOST}: each is followed")
     name, graph = named_graph(model)
     chosen, network = machine_of(machine), Network.of(graph, level)
     if len(network.steps) != 1 or not isinstance(network.steps[0], Groups):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 VARIABLE = "TOSAJIT_GENERIC"
 DEFAULT: Generic = "meanwhile"
 """When the generic kernel runs if nobody says."""
+MOST_THREADS = 1024
+"""More than any machine has cores; each is a thread of the system."""
 
 
 @keeps_garbage
@@ -45,6 +47,8 @@ def executable_of(
     """What `tj.compile` gives for a graph; `limits` are what it is held to, as `validate` takes them."""
     if not isinstance(threads, int) or threads < 1:
         raise CompileError(f"threads is {threads!r}, but must be an integer of at least 1")
+    if threads > MOST_THREADS:
+        raise CompileError(f"threads is {threads}, but must be at most {MOST_THREADS}")
     interpreted, modelled = _interpreted(interpret), _machine(machine, target, threads)
     chosen = modelled.target if modelled else replace(HOST if target is None else target, cores=threads)
     when = _generic(generic)
