@@ -87,8 +87,8 @@ def drawn_first(image: np.ndarray) -> np.ndarray:
 def test_padded_pools_are_maps_of_their_middle_sides_and_corners(
     type: Any, mean: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not mean:
-        monkeypatch.setenv("TOSAJIT_CPU", "none")  # array kernels find the greatest of windows as they are
+    if not mean or type == np.int8:
+        monkeypatch.setenv("TOSAJIT_CPU", "none")  # array kernels do windows as they are
     made = same_as_interpreted(pooled(type, (3, 3), (1, 1), ALL, mean), drawn((1, 12, 13, 17), type))
     assert verbs(made) == ["map"] * 9
 
