@@ -52,6 +52,7 @@ class PlainVectors(Vectors):
     def __init__(self, isa: InstructionSet) -> None:
         super().__init__(None, isa)
         self.fetched: list[int] = []
+        self.to_write: list[int] = []
 
     def _lanes(self, kind: str, lanes: int | None) -> int:
         return lanes or self.isa.register_bytes // np.dtype(DTYPES[kind]).itemsize
@@ -112,6 +113,9 @@ class PlainVectors(Vectors):
 
     def fetch(self, where: Plain) -> None:
         self.fetched.append(where)
+
+    def fetch_to_write(self, where: Plain) -> None:
+        self.to_write.append(where)
 
     def constant(self, value: Plain, kind: str, lanes: int | None = None) -> Plain:
         return np.full(self._lanes(kind, lanes), np.array(value).astype(DTYPES[kind]))

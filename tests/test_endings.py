@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pytest
 
@@ -15,9 +17,12 @@ from tests.test_contract_kernels import (
     run,
 )
 from tests.test_float_contractions import STORE, numbers
+from tiling.nest import Nest
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.host import unit
+from tosajit.host.ending import Ending, ending_of
+from tosajit.host.match import Match
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
@@ -25,6 +30,7 @@ from tosajit.kernels.contract.slots import (
     BIASED,
     BOUNDED,
     ENDED,
+    FAR,
     GATED,
     JOINED,
     SCALED,
@@ -46,7 +52,7 @@ KINDS = [
     for bias, other in np.ndindex(2, 2)
     for ends in (0, BOUNDED, GATED + SCALED)
 ]
-KINDS += [ENDED + BIASED + GATED, ENDED + BIASED + BOUNDED + SCALED]
+KINDS += [ENDED + BIASED + GATED, ENDED + BIASED + BOUNDED + SCALED, ENDED + FAR, ENDED + JOINED + FAR]
 kinds = pytest.mark.parametrize("kind", KINDS)
 SHAPES = {
     "direct": Geometry((1, 1, 1, 19), (1, 1, 1, 19), 17, 72, element_bytes=4),
@@ -217,3 +223,20 @@ def test_graphs_have_them_in_registers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unit, "ending_of", never)
     assert_same_bits(np.asarray(found), np.asarray(tj.compile(tj.trace(block, x), generic="never")(x)))
     assert len(seen) == 5
+
+
+@pytest.mark.parametrize(("width", "is_far"), [(64, 0), (256, FAR)])
+def test_lines_of_large_maps_are_fetched_ahead(
+    monkeypatch: pytest.MonkeyPatch, width: int, is_far: int
+) -> None:
+    kinds = []
+
+    def noted(nest: Nest, match: Match, constants: Mapping[str, Array]) -> Ending | None:
+        found = ending_of(nest, match, constants)
+        kinds.append(found and found.kind & FAR)
+        return found
+
+    monkeypatch.setattr(unit, "ending_of", noted)
+    weights, bias = np.ones((48, 1, 1, 16), np.float32), np.ones(48, np.float32)
+    tj.compile(tj.trace(lambda x: ops.conv2d(x, weights, bias), np.ones((1, 64, width, 16), np.float32)))
+    assert kinds == [is_far]

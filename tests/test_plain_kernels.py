@@ -16,7 +16,7 @@ from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
-from tosajit.kernels.contract.slots import DepthwiseSlot, PackSlot, Slot
+from tosajit.kernels.contract.slots import ENDED, FAR, DepthwiseSlot, PackSlot, Slot
 from tosajit.kernels.contract.source import (
     contract_source,
     depthwise_gather_source,
@@ -269,6 +269,20 @@ def test_tiles_of_widened_bytes_fetch_the_columns_that_follow(isa: InstructionSe
     spec = ContractSpec(isa, "convolution")
     convolved(kernels, isa, g, x, packed, initial, out, spec, epilogue, **numbers)
     assert_all_fetched(kernels, packed)
+
+
+@sets
+@pytest.mark.parametrize("kind", [ENDED, ENDED + FAR])
+def test_lines_of_results_that_are_far_are_fetched_before_their_sums(isa: InstructionSet, kind: int) -> None:
+    g = Geometry((1, 1, 1, 31), (1, 1, 1, 31), 4, 3 * isa.lanes, element_bytes=4)
+    x, weights = np.ones((*g.input, g.in_channels), np.float32), np.ones((g.out_channels, 4), np.float32)
+    packed, none = pack.pack_weights(isa.lanes, weights, 1), np.zeros(1, np.float32)
+    kernels, out = Kernels(isa), Guarded((*g.output, g.out_channels), np.float32)
+    spec, end = ContractSpec(isa, "convolution", "f32", "f32"), Epilogue(in_registers=True)
+    convolved(kernels, isa, g, x, packed, none, out, spec, end, SIGN=kind)
+    registers = range(out.address, out.address + out.array.nbytes, isa.register_bytes)
+    fetched = kind & FAR and isa.register_bytes == LINE
+    assert set(kernels.vectors.to_write) == (set(registers) if fetched else set())
 
 
 def assert_all_fetched(kernels: Kernels, packed: Array) -> None:

@@ -13,7 +13,10 @@ from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.host.epilogue import follows, output_steps
 from tosajit.host.match import Match
-from tosajit.kernels.contract.slots import BIASED, BOUNDED, ENDED, GATED, JOINED, SCALED
+from tosajit.kernels.contract.slots import BIASED, BOUNDED, ENDED, FAR, GATED, JOINED, SCALED
+
+FAR_BYTES = 2 << 20
+"""Results that lines are fetched ahead for, as the second-level cache has none of them any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,8 @@ class _Reader:
 
     def ending(self, value: Expr) -> Ending | None:
         """What an expression of the sum is."""
-        kind, numbers = ENDED, dict[str, int]()
+        is_far = not self.match.depthwise and self.nest.writes[0].access.bytes > FAR_BYTES
+        kind, numbers = ENDED | FAR * is_far, dict[str, int]()
         if scaled := self._by_number(value, "mul"):
             kind, (value, numbers["SCALE"]) = kind | SCALED, scaled
         if gate := self._gate(value):

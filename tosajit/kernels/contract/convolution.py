@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tosajit.kernels.contract.slots import GatherJob, RescaleJob, RowsJob, Slot, TileJob
+from tosajit.kernels.contract.slots import FAR, GatherJob, RescaleJob, RowsJob, Slot, TileJob
 from tosajit.kernels.contract.structure import (
     CAREFUL,
     CHUNK,
@@ -22,6 +22,8 @@ from tosajit.kernels.contract.structure import (
     IN_REGISTERS,
     LANES,
     LEAST_BYTES,
+    LINES,
+    LOW,
     MASKED,
     MATRICES,
     NARROW,
@@ -30,6 +32,7 @@ from tosajit.kernels.contract.structure import (
     REGISTER,
     RESCALE,
     ROWS,
+    SHORT_STEPS,
     SIGNED,
     SPLIT,
     STEP,
@@ -39,6 +42,7 @@ from tosajit.kernels.contract.structure import (
     call,
     copy_run,
     epilogue,
+    fetch_results,
     fill_run,
     flip_rows,
     gather_rows,
@@ -295,7 +299,7 @@ def kernel_floats(args: int) -> None:
                 inside = start_ending(args, tiling, last, column, columns)
                 row = 0
                 while row < rows:
-                    height = height_of(rows - row, rows)
+                    height = height_of_floats(rows - row, rows, steps, columns)
                     first = min(row, rows - height)
                     store_i64(tiling, TileJob.A, a + first * a_row + 4 * step)
                     store_i64(tiling, TileJob.HEIGHT, height)
@@ -304,6 +308,7 @@ def kernel_floats(args: int) -> None:
                     fetch_following(args, tiling, first, share, column, turn)
                     store_i64(tiling, TileJob.OFFSETS, offsets + first * 8)
                     store_i64(tiling, TileJob.DONE, row - first)
+                    fetch_far(tiling)
                     call(load_i64(args, Slot.TILE), tiling)
                     if last and not inside:
                         done, totals = row - first, load_i64(tiling, TileJob.WORDS)
@@ -311,6 +316,21 @@ def kernel_floats(args: int) -> None:
                     row = first + height
                     sums += ROWS * 2 * REGISTER
         m += rows
+
+
+def height_of_floats(left: int, rows: int, steps: int, columns: int) -> Any:
+    """The height of the next tile: a low one where steps are few, until what is left is evened out."""
+    height = height_of(left, rows)
+    if steps <= SHORT_STEPS and columns >= LANES and left >= 2 * LOW:
+        height = LOW
+    return height
+
+
+def fetch_far(tiling: int) -> None:
+    """Fetch the lines that a tile will write, if they are far."""
+    if LINES:
+        if load_i64(tiling, TileJob.FUSED) >= FAR:
+            fetch_results(tiling)
 
 
 def start_block(tiling: int, step: int, steps: int) -> None:

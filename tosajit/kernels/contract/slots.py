@@ -255,10 +255,11 @@ class RowsJob(Numbered):
     """What all bytes are combined with by xor."""
 
 
-ENDED, BIASED, JOINED, BOUNDED, GATED, SCALED = 1, 2, 4, 8, 16, 32
+ENDED, BIASED, JOINED, BOUNDED, GATED, SCALED, FAR = 1, 2, 4, 8, 16, 32, 64
 """What follows sums of float32 in registers, as SIGN says: they are results, after a bias for each column,
 the elements of another operand, and bounds, in this order. With a gate, they are multiplied by what bounds
-leave of them and SHIFT; what is scaled is multiplied by SCALE at last."""
+leave of them and SHIFT; what is scaled is multiplied by SCALE at last. FAR: the lines that results go to are
+fetched ahead."""
 
 
 class TileJob(Numbered):

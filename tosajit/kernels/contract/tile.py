@@ -72,6 +72,21 @@ def _stored(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
         store()
 
 
+def fetch_results(v: Vectors, address: Value) -> None:
+    """Have the lines that a tile of float32 will write come while it sums (`TileJob`)."""
+    job, step = Record(v, address), v.isa.register_bytes
+    out, offsets = job[TileJob.OUT], job[TileJob.OFFSETS]
+    last = v.choose(job[TileJob.COLUMNS] > v.isa.lanes, v.number(step), 0)
+
+    def row(index: Value, _: Sequence[Value]) -> Sequence[Value]:
+        first = out + (v.loaded(offsets + index * 8) << 2)
+        v.fetch_to_write(first)
+        v.fetch_to_write(first + last)
+        return []
+
+    v.loop(job[TileJob.HEIGHT], [], row)
+
+
 def loops(v: Vectors, product: Product, rows: int, panels: int, half: bool = False) -> TileLoops | PairLoops:
     """Return the loops of one size of tile."""
     if product.kind in v.isa.row_pairs:

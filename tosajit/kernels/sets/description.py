@@ -72,6 +72,10 @@ class InstructionSet:
     """Heights of tiles that should cover a row of the output well for its input to be gathered as a whole."""
     block: int = 12
     """Rows among which the heights of tiles are evened out."""
+    low: int = 1
+    """The height that tiles have where steps are few: the next ones begin before they end."""
+    short_steps: int = 0
+    """Steps of float32 that are few: a panel of columns stays in the first-level cache."""
     byte_width: int = 1
     """Bytes that an int8 has where products take it: 2 where only products of int16 are exact."""
     bias: int = 0

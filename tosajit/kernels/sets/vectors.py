@@ -240,6 +240,12 @@ class Vectors:
         read, near, data = (constant(number, I32) for number in (0, 2, 1))
         self._call("llvm.prefetch.p0", VOID, [pointer, read, near, data])
 
+    def fetch_to_write(self, where: Value) -> None:
+        """Have a line of memory in the first-level cache soon, and in no other core's."""
+        pointer = self.b.inttoptr(where.raw, I8.as_pointer())
+        write, near, data = (constant(number, I32) for number in (1, 3, 1))
+        self._call("llvm.prefetch.p0", VOID, [pointer, write, near, data])
+
     def lanes_of(self, register: Register) -> int:
         """Return how many lanes a register has."""
         return register.lanes

@@ -36,4 +36,5 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
     words = replace(found, name="avx512_words", byte_width=2, bias=0) if dots else None
     # Nothing but sums, columns and a word of A has to be in registers; maps are often multiples of 7 wide.
     heights = (1, 2, 4, 7, 8, 10, 12, 14)
-    return replace(found, words=words, floats=replace(found, heights=heights, covers=heights[3:], block=14))
+    floats = replace(found, heights=heights, covers=heights[3:], block=14, low=7, short_steps=32)
+    return replace(found, words=words, floats=floats)
