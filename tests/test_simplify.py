@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from random import Random
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -15,6 +16,7 @@ import tosajit as tj
 from tiling.expr import Expr, acc, axis, call, const, read, walk
 from tiling.nest import Access, Axis, Nest, Reduction, Write, identity
 from tiling.scalars import SCALARS
+from tosajit import ops
 from tosajit.dtypes import INT8, INT32, DType
 from tosajit.host.ranges import AMOUNTS, CORNERS, TYPES, Ranges, apply_scale
 from tosajit.host.scale import Scale, Term, _addends, _steps, scale_of, scaled
@@ -425,3 +427,19 @@ def test_halves_of_a_factor_give_what_the_whole_gives(
     low, high = -(1 << bits) + 1, (1 << bits) - 1
     if all(abs(exactly(scale, value)) < 1 << 31 for value in (low, high)):
         form(scale, low, high)
+
+
+@pytest.mark.parametrize("shift", [37, 38])
+def test_whether_scaled_values_happen_to_fit_makes_no_other_kernel(shift: int) -> None:
+    def scaled_product(x: Any, y: Any) -> Any:
+        product = ops.mul(ops.cast(x, tj.INT32), ops.cast(y, tj.INT32))
+        return ops.rescale(product, [1518500250], [shift], dtype=tj.INT8)
+
+    values = np.arange(-128, 128).astype(np.int8)
+    graph = tj.trace(scaled_product, values, values[::-1].copy())
+    made = tj.compile(graph)
+    (nest,) = made.stages["simplify"].values["main"].nests
+    assert nest.writes[0].value.op == "saturate_i8"
+    np.testing.assert_array_equal(
+        made(values, values[::-1].copy()), tj.compile(graph, interpret=True)(values, values[::-1].copy())
+    )
