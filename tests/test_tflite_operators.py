@@ -40,6 +40,20 @@ def test_products_that_are_far_too_great_stay_at_the_ends() -> None:
     assert found.tolist() == [-32768, -32768, 32767, 32767]
 
 
+def test_the_scale_of_a_product_is_computed_in_float32_as_litert_does(litert: LiteRT) -> None:
+    """Of EfficientNetV2: in float64 the product of -27 and 129 becomes -114."""
+    sketch = Sketch("MUL", 1)
+    places = [
+        sketch.given(Type.INT8, [-121], scale=(0.008292981423437595,), zero_point=(-94,)),
+        sketch.given(Type.INT8, [1], scale=(0.00390625,), zero_point=(-128,)),
+    ]
+    result = sketch.result(Type.INT8, (1,), scale=(0.004606036469340324,), zero_point=(-90,))
+    sketch.add(places, result, FusedOptions())
+    case = sketch.case()
+    assert fault(case, litert) is None
+    assert tj.compile(tj.load(case.model))(*case.calls[0]).tolist() == [-115]
+
+
 def test_chains_are_long_and_of_many_operators() -> None:
     drawn_names = [names(chain(seed)) for seed in range(100)]
     assert sum(len(one) >= 4 for one in drawn_names) > 40

@@ -164,7 +164,9 @@ def raised(operand: Integers, scale: float, bits: int) -> Tensor:
 def multiplied(first: Integers, second: Integers, result: Quantization) -> Tensor:
     """The product of two operands."""
     terms = aligned(*(centred(operand) for operand in (first, second)))
-    scale = float(first.scale) * float(second.scale) / float(result.scale)
+    scales = np.array([first.scale, second.scale, result.scale], np.float32)
+    with np.errstate(all="ignore"):  # in float32 as TFLite's kernel, unlike those of contractions
+        scale = float(scales[0] * scales[1] / scales[2])
     product = kept_near(ops.mul(*terms), scale, _farthest(first) * _farthest(second))
     return finished(product, scale, result)
 
