@@ -4,7 +4,7 @@ By rows every core needs all weights, and takes a few rows from its neighbours; 
 own weights, and takes what all others have made. So early layers like the one, late ones the other: `best`
 follows the network in both ways, shares every group in the way in which it took less, or changes the way but
 once, since cores take more from each other where it changes; and takes what ends first: one of these, or
-everything on one core. What is near the best is planned for lesser machines, too.
+everything on one core. All this is done for lesser machines, too, whose plans this one runs.
 """
 
 from __future__ import annotations
@@ -154,29 +154,40 @@ class _Spreader:
         return _Core(target, estimator(core), Known())
 
     def best(self) -> SpreadProgram | Infeasible:
-        """The fastest of some."""
+        """The fastest of some: those of the machine, and those that a lesser one would have.
+
+        An estimate sees no other cores: what keeps a core busy may make the others wait for the memory.
+        """
+        infeasible = self._search(WHOLE)
+        if infeasible is not None:
+            return infeasible
+        for lesser in islice(lesser_than(self.machine), 1 + LESSER // max(len(self.nests), 1)):
+            if lesser.rate is None:
+                self._search(lesser)
+            else:
+                self._follow_near(lesser)
+        self._follow_ahead()
+        return self.least.program
+
+    def _search(self, lesser: Lesser) -> Infeasible | None:
+        """Follow the ways that come into question, as this machine runs what is planned for a lesser one."""
         times = []
         for way in WAYS:
-            made = self._followed((way,) * len(self.nests))
+            made = self._followed((way,) * len(self.nests), lesser)
             if isinstance(made, Infeasible):
                 return made
             times.append(made)
         for ways in dict.fromkeys((_each(times), changing_once(times))):
-            self._followed(ways)
-        self._followed((0,) * len(self.nests))
-        self._follow_lesser()
-        self._follow_ahead()
-        return self.least.program
+            self._followed(ways, lesser)
+        self._followed((0,) * len(self.nests), lesser)
+        return None
 
-    def _follow_lesser(self) -> None:
-        """Follow what is near the best once more, planned as if the machine were a lesser one.
-
-        An estimate sees no other cores: what keeps a core busy may make the others wait for the memory.
-        """
-        near = {one.cycles: one.ways for one in self.found if one.cycles <= DOUBT * self.least.cycles}
-        for lesser in islice(lesser_than(self.machine), 1 + LESSER // max(len(self.nests), 1)):
-            for ways in near.values():
-                self._followed(ways, lesser)
+    def _follow_near(self, lesser: Lesser) -> None:
+        """Follow for a lower rate what is near the best of machines that are else as this one."""
+        alike = [one for one in self.found if one.lesser == lesser._replace(rate=None)] or self.found
+        least = min(one.cycles for one in alike)
+        for ways in {one.cycles: one.ways for one in alike if one.cycles <= DOUBT * least}.values():
+            self._followed(ways, lesser)
 
     def _follow_ahead(self) -> None:
         """Follow the best once more with constants that come ahead, as far as there are time and room."""
@@ -190,7 +201,7 @@ class _Spreader:
                 self._followed(best.ways, best.lesser, ahead)
 
     def _followed(
-        self, ways: tuple[Way, ...], lesser: Lesser = WHOLE, ahead: Shares | None = None
+        self, ways: tuple[Way, ...], lesser: Lesser, ahead: Shares | None = None
     ) -> list[int] | Infeasible:
         """How long each group takes in these ways, on the core where it takes longest."""
         program = self.planned(ways, lesser, ahead)
