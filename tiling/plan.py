@@ -362,7 +362,7 @@ class Planner:
             parcels.setdefault(first, []).append(key)
         sizes = {key: aligned(life.bytes, self.target) for key, life in lives.items()}
         merged = {
-            first: replace(lives[keys[0]], bytes=sum(sizes[key] for key in keys))
+            first: Lifetime(sum([sizes[key] for key in keys]), lives[keys[0]].first, lives[keys[0]].last)
             for first, keys in parcels.items()
         }
         starts, total = allocate(merged, self.target.alignment, EFFORT, enough)
@@ -437,7 +437,7 @@ class Planner:
             ready = all(write.access.operand != operand for write in self.nests[first].writes)
             if ready and taken[first] + life.bytes <= bound:
                 taken[first] += life.bytes
-                found[name, step, number] = replace(life, first=first)
+                found[name, step, number] = Lifetime(life.bytes, first, life.last)
         return found
 
     def _much_earlier(self, lives: Mapping[Key, Lifetime], bound: int) -> dict[Key, Lifetime]:

@@ -19,7 +19,7 @@ from sim.cost.transfer import cycles_of
 from sim.events.body import SectionRun
 from sim.events.casts import Cast, Part, join
 from sim.events.folding import folded
-from sim.events.model import Classes, Moved, Rates, SectionModel
+from sim.events.model import Classes, Models, Moved, Rates, SectionModel
 from sim.events.network import Network
 from sim.events.reporting import Summary, report_of
 from sim.events.sections import Ran, Run
@@ -311,6 +311,7 @@ def _followed(program: SpreadProgram, machine: Machine, times: int) -> _Shared:
 def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Costs, times: int) -> None:
     """The steps of all cores, with what each has to wait for; the program so many times."""
     past = _Past(len(program.cores))
+    known = Models(rates, costs)
     models: dict[tuple[int, int], SectionModel] = {}
     takers: dict[Hashable, Cast] = {}
     now = (0, 0)
@@ -339,7 +340,7 @@ def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Cost
                 past.taken[pull.source].append((*_span(pull.origin), core, past.places[core]))
         else:
             if (core, place) not in models:
-                models[core, place] = SectionModel(section, own.operands, rates, costs)
+                models[core, place] = known.model(section, own.operands)
             model = models[core, place]
             slots = frozenset(n for n, slot in enumerate(model.loads) if slot.access.operand in held)
             steps = shared.cores[core].steps

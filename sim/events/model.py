@@ -318,7 +318,8 @@ class SectionModel:
     def moved_to(self, section: Section, operands: Mapping[str, Operand]) -> SectionModel:
         """The model of a section that differs in names and addresses alone, and knows what this one does."""
         found = copy(self)
-        found.like, found.section, found.nest, found.orders = self, section, section.nest, {}
+        found.like, found.section, found.nest = self, section, section.nest
+        found.followed, found.orders = frozenset(), {}
         found.operands = [operands[access.operand] for access in section.nest.accesses]
         found.loads = [slot.moved_to(section) for slot in self.loads]
         found.stores = [slot.moved_to(section) for slot in self.stores]
