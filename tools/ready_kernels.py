@@ -44,13 +44,13 @@ import sys
 from itertools import product
 from pathlib import Path
 import tosajit as tj
-from tosajit.kernels import objects, ready
+from tosajit.kernels import objects, ready, repeated
 from tosajit.kernels.generic.code import texts
 from tosajit.kernels.versions import compiler
 objects.cores = lambda: 1  # there is a process for each core already
 ready.FOLDER = Path(sys.executable)  # which has no kernels
 Path(os.environ["TOSAJIT_CACHE"], ready.COMPILER).write_text(compiler().hex())
-objects.compile_kernels(texts(), False)  # with which any elementwise group runs
+objects.compile_kernels([*texts(), repeated.text()], False)  # which run any elementwise group, and loops
 for path in sys.argv[1:]:
     for threads, generic in product((1, 2), ("never", "always")):
         tj.compile(path, threads=threads, progress=False, generic=generic)

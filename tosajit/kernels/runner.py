@@ -83,10 +83,8 @@ class Runner:
     def replace(self, program: Runnable) -> None:
         """Run a program that does the same by other kernels from the next call on."""
         self.program, self.constants, self._waits = program, program.constants, False
-        self._free, self._repeated = (
-            [],
-            [],
-        )  # after the program: a call finds what was made for the present one
+        # After the program: what a call finds here was made for the present one.
+        self._free, self._repeated = [], []
 
     @property
     def is_settled(self) -> bool:
