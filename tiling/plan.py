@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import inf
-from operator import itemgetter
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -46,8 +46,6 @@ DOUBT = 1.1
 """Programs are about as good whose estimates are so much apart."""
 GIVEN = 0.005
 """So much may be given for a program that moves less."""
-
-_TIME = itemgetter(1)
 
 
 class Aim(NamedTuple):
@@ -94,8 +92,15 @@ class Known:
 
 Judge = Callable[[Program], tuple[float, float]]
 """What a whole program costs, and what it costs if bytes count for themselves: less is better."""
-Timed = tuple[Program | Infeasible, float]
-"""A plan, and how long it takes as estimated."""
+
+
+class Timed(NamedTuple):
+    """A plan, and how long it takes as estimated."""
+
+    program: Program | Infeasible
+    time: float
+    roomy: Program | None = None
+    """The same sections in all of the scratchpad, where more constants come early then."""
 
 
 def plan(
@@ -128,11 +133,18 @@ def plan(
 
 def _best(found: Sequence[Timed], judge: Judge | None) -> Program | Infeasible:
     """The best of some programs, each with its time as estimated."""
-    least = min(time for _, time in found)
-    near = [program for program, time in found if time <= DOUBT * least and isinstance(program, Program)]
-    if judge is None or len(near) < 2:
-        return min(found, key=_TIME)[0]
-    return near[preferred([judge(program) for program in near])]
+    first = min(found, key=attrgetter("time"))
+    if judge is None or isinstance(first.program, Infeasible):
+        return first.program
+    near = [one for one in found if one.time <= DOUBT * first.time and isinstance(one.program, Program)]
+    if len(near) < 2 and first.roomy is None:
+        return first.program
+    costs = [judge(one.program) for one in near if isinstance(one.program, Program)]
+    best = preferred(costs)
+    program, _, roomy = near[best]
+    # What is left of a scratchpad is the user's, unless it is worth its room.
+    gains = roomy is not None and judge(roomy)[0] < (1 - GIVEN) * costs[best][0]
+    return roomy if roomy is not None and gains else program
 
 
 def preferred(costs: Sequence[tuple[float, float]]) -> int:
@@ -156,7 +168,7 @@ def _planned(
     used = known_operands(nests, operands)
     planner = Planner(nests, used, target, estimate, known, ahead=ahead)
     if (infeasible := planner.infeasible()) is not None:
-        return [(infeasible, inf)]
+        return [Timed(infeasible, inf)]
     residence = planner.residence
     residence.settle()
     seen, tight = {frozenset(residence.inside)}, residence.tight
@@ -218,6 +230,8 @@ class Planner:
         self.capacity = target.scratch_bytes or 0
         before: Residence | None = None if like is None else like.residence
         self.residence: Residence = Residence(nests, operands, target, before)
+        self.roomy: Program | None = None
+        """The last program in all of the scratchpad."""
         self.times = [0.0] * len(nests)
         self.structures: dict[int, int] = like.structures if like else {}
         self.sections: list[Section | None] = []
@@ -239,11 +253,11 @@ class Planner:
 
         The second one's are less sure, as more is expected of what comes early.
         """
-        yield self.program(), (time := self.time)
+        yield Timed(self.program(), time := self.time, self.roomy)
         if self.estimate is not None:
             sections, other = self.sections, self.program(every=True)
             if self.sections != sections:
-                yield other, max(time, self.time)
+                yield Timed(other, max(time, self.time), self.roomy)
 
     def sparing(self) -> Iterator[Timed]:
         """Programs of all sections that may be best: those that move little, are fast, or are so alone."""
@@ -251,11 +265,12 @@ class Planner:
             for aim in (SPARING, HASTY, ALONE):
                 sections, other = self.sections, self.program(every=True, aim=aim)
                 if self.sections != sections:
-                    yield other, self.time
+                    yield Timed(other, self.time, self.roomy)
 
     def program(self, every: bool = False, aim: Aim = BALANCED) -> Program:
         """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
         residence = self.residence
+        self.roomy = None
         while True:
             residence.outside()
             rooms = residence.left.tolist()
@@ -264,9 +279,9 @@ class Planner:
             crowded = [step for step, some in enumerate(options) if not some]
             if not crowded:
                 self.sections = self._line(options, rooms, aim)
-                addresses, total = self._allocated()
-                if total <= self.capacity:
-                    return self._finished(addresses, total)
+                found = self._allocated()
+                if found is not None:
+                    return found
                 self.granted = {}
                 addresses, total, crowded = self._squeezed()
                 if not crowded:
@@ -335,23 +350,35 @@ class Planner:
             found = self.structures[step] = self.known.kinds.setdefault(kind, len(self.known.kinds))
         return found
 
-    def _allocated(self) -> tuple[dict[Key, int], int]:
-        """Addresses of all that is in the scratchpad; constants come a group early if there is room."""
+    def _allocated(self) -> Program | None:
+        """The program with addresses for all in the scratchpad, if they are found; and a roomy one."""
         lives = self._lives()
+        if self.target.values == "offchip":
+            return self._within(self._longer(lives, self.capacity), self.capacity)
         # Where values live in the scratchpad, what is left of it is the user's.
-        offchip = self.target.values == "offchip"
-        bound, enough = (self.capacity,) * 2 if offchip else (min(peak(lives) * 17 // 16, self.capacity), 0)
+        longer = self._longer(lives, min(peak(lives) * 17 // 16, self.capacity))
+        program = self._within(longer, 0)
+        if program is not None and (roomy := self._longer(lives, self.capacity)) != longer:
+            self.roomy = self._within(roomy, self.capacity)
+        return program
+
+    def _longer(self, lives: dict[Key, Lifetime], bound: int) -> list[dict[Key, Lifetime]]:
+        """Lifetimes, and longer ones, as constants come early if there is room."""
         longer = [lives]
         for ahead in range(1, 1 + AHEAD):
             longer.append(self._early(longer[-1], bound, ahead))
         if self.ahead:
             longer += [self._much_earlier(longer[-1], int(bound * part)) for part in FILLED]
+        return longer
+
+    def _within(self, longer: Sequence[dict[Key, Lifetime]], enough: int) -> Program | None:
+        """The program of the longest lifetimes that find addresses."""
         for early in reversed(longer):
-            addresses, total = self._arranged(early, self.capacity if early is lives else enough)
+            addresses, total = self._arranged(early, self.capacity if early is longer[0] else enough)
             if total <= self.capacity:
-                break
-        self.granted = dict(self._grants(early))
-        return addresses, total
+                self.granted = dict(self._grants(early))
+                return self._finished(addresses, total)
+        return None
 
     def _arranged(self, lives: Mapping[Key, Lifetime], enough: int) -> tuple[dict[Key, int], int]:
         """Addresses, those of small boxes with the same lifetime behind each other."""

@@ -47,6 +47,23 @@ def test_objectives_differ_where_time_costs_traffic() -> None:
     assert traffic.offchip_bytes < times.offchip_bytes
 
 
+def needs(name: str) -> tuple[int, int]:
+    """The cycles and the scratchpad of a sample, planned anew."""
+    report = tj.simulate(tj.from_bytes(tj.to_bytes(tj.samples.load(name))), "ethos-u55-128")
+    return int(report.cycles), report.peak_scratchpad_bytes
+
+
+def test_weights_come_early_in_more_of_the_scratchpad_where_that_saves_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (cycles, peak), unchanged = needs("resnet8"), needs("autoencoder")
+    monkeypatch.setattr("tiling.plan.GIVEN", 1.0)  # of which nothing saves as much
+    longer, lower = needs("resnet8")
+    assert cycles < (1 - GIVEN) * longer
+    assert peak > lower
+    assert needs("autoencoder") == unchanged
+
+
 def test_the_objective_is_a_part_of_the_machine() -> None:
     graph, base = tj.samples.load("resnet8"), sim.machine("ethos-u85-256")
     assert base.planner.objective == "time"

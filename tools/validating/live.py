@@ -41,12 +41,7 @@ bytes their rows and columns follow each other; loads of tables are paid for.
   read where they are, as columns that are farther apart, and what they make is multiplied by a window over
   heads; the U85 turns the values of an attention as it writes them, which it does in Vela's transpositions,
   too, and the U55 and U65 turn them by passes that our model times. Vela has an operator for each turn.
-* where all lives in the SRAM, as on the U85 here, both plans take the same time.
-
-They are worse where maps alone live in the SRAM, as on the U55 here: what a plan does without is left to
-the user, so that weights come early only where that adds a sixteenth to the peak. Held out, `plain_3_i8`
-waits 25,230 cycles for weights that way, and takes 80,036 in place of 64,218 with Vela's schedule, or 60,580
-with all room."""
+* where all lives in the SRAM, as on the U85 here, both plans take the same time."""
 SCHEDULED_TEXT = """The same with Vela's schedule, as it prints it, in place of our planner's
 (`tools/validating/schedules.py`): what lives in the SRAM, cascades with their stripes, buffers of
 weights. It tells the model of the machine from the planner. Two things are added that our programs do not
