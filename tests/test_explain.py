@@ -48,7 +48,7 @@ def test_an_explanation_is_a_table_a_page_and_json(network: tj.Executable) -> No
     listed = json.loads(found.to_json())
     assert listed == json.loads(json.dumps(found.to_dict()))
     assert [row["kernel"] for row in listed] == [group.kernel for group in found]
-    assert repr(found) == "<Explanation: 11 of 16 groups by array kernels>"
+    assert repr(found) == "<Explanation: 12 of 16 groups by array kernels>"
 
 
 def test_programs_for_a_scratchpad_and_checked_ones_have_kernels_of_their_own() -> None:
