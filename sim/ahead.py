@@ -111,15 +111,6 @@ def _rooms(program: Program) -> Iterator[tuple[Section, int]]:
             yield section, (program.target.scratch_bytes or 0) - images - taken
 
 
-def alone_times(report: Report, nests: Sequence[Nest]) -> list[int]:
-    """Cycles of each group in a report."""
-    known = {operator.members: operator.total for operator in report.operators}
-    shares = {members_of(nest): 0 for nest in nests}
-    for nest in nests:
-        shares[members_of(nest)] += 1
-    return [known.get(members_of(nest), 0) // shares[members_of(nest)] for nest in nests]
-
-
 def members_of(nest: Nest) -> tuple[str, ...]:
     """What a group is known by in reports."""
     return tuple(dict.fromkeys(nest.members))

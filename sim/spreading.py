@@ -15,7 +15,7 @@ from itertools import accumulate, count, islice, permutations, product, takewhil
 from operator import ne
 from typing import NamedTuple
 
-from sim.ahead import WORTH, Shares, alone_times, comes_ahead, spans_of
+from sim.ahead import WORTH, Shares, comes_ahead, members_of, spans_of
 from sim.events.cores import follow
 from sim.events.simulate import simulate
 from sim.machine.machine import Machine
@@ -54,6 +54,15 @@ APART, RATES = 4, 3
 """Lesser bandwidths that plans are made for are powers of this, and so many."""
 LESSER = 64
 """Lesser machines that are looked at, for so many groups in all."""
+
+
+def alone_times(report: Report, nests: Sequence[Nest]) -> list[int]:
+    """Cycles of each group in a report."""
+    known = {operator.members: operator.total for operator in report.operators}
+    shares = {members_of(nest): 0 for nest in nests}
+    for nest in nests:
+        shares[members_of(nest)] += 1
+    return [known.get(members_of(nest), 0) // shares[members_of(nest)] for nest in nests]
 
 
 class Lesser(NamedTuple):

@@ -99,7 +99,8 @@ def integers_of(value: Tensor, scales: Array, zero_point: int, dtype: DType) -> 
 
 def ratio(value: Quantization, result: Quantization, factor: float = 1.0) -> float:
     """The scale of an operand, times a factor, over that of a result: TFLite computes it in float32."""
-    return float(np.float32(value.scale) * np.float32(factor) / np.float32(result.scale))
+    with np.errstate(all="ignore"):
+        return float(np.float32(value.scale) * np.float32(factor) / np.float32(result.scale))
 
 
 def moved(value: Integers, result: Quantization) -> Tensor:
@@ -164,9 +165,7 @@ def raised(operand: Integers, scale: float, bits: int) -> Tensor:
 def multiplied(first: Integers, second: Integers, result: Quantization) -> Tensor:
     """The product of two operands."""
     terms = aligned(*(centred(operand) for operand in (first, second)))
-    scales = np.array([first.scale, second.scale, result.scale], np.float32)
-    with np.errstate(all="ignore"):  # in float32 as TFLite's kernel, unlike those of contractions
-        scale = float(scales[0] * scales[1] / scales[2])
+    scale = ratio(first, result, second.scale)
     product = kept_near(ops.mul(*terms), scale, _farthest(first) * _farthest(second))
     return finished(product, scale, result)
 

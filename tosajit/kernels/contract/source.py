@@ -112,11 +112,8 @@ def fourier_source(isa: InstructionSet, kind: str, lanes: int) -> str:
 
 def window_source(isa: InstructionSet, type: str, mean: bool = False) -> str:
     """Return the kernel that finds the greatest of each window, or its mean."""
-    title, spec = (
-        f"The {'mean' if mean else 'greatest'} {type} of windows",
-        ContractSpec(isa, "windows", type),
-    )
-    return _module(title, spec, windows, "windows", {"MEAN": mean})
+    title = f"The {'mean' if mean else 'greatest'} {type} of windows"
+    return _module(title, ContractSpec(isa, "windows", type), windows, "windows", {"MEAN": mean})
 
 
 def vector_imports(isa: InstructionSet, names: Sequence[str], stems: Mapping[str, str] | None = None) -> str:
