@@ -9,19 +9,17 @@ the process until then, which says more than the clock while others use the mach
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import statistics
-import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benching.client import ROOT, Unavailable, model_files
+from benching.client import Unavailable, model_files
 from benching.first import COLD_LIMIT, FILE_LIMIT, WARM_LIMIT
+from benching.installed import answer, installed
 from benching.larger import HELD_OUT
 
 OURS = ("autoencoder", "ds_cnn", "resnet8", "mobilenet_v2", "transformer_tiny", "transformer_tiny_f32")
@@ -35,7 +33,7 @@ def main() -> int:
     parser.add_argument("--python", type=Path, help="an interpreter that has the package")
     parser.add_argument("--rounds", type=int, default=5, help="default %(default)s")
     options = parser.parse_args()
-    python = options.python.absolute() if options.python else installed(ROOT / "build/first")
+    python = options.python.absolute() if options.python else installed()
     print(f"load average {os.getloadavg()[0]:.1f}; seconds by the clock (busy)")
     print(f"{'':24}", *(f"{f'{kind}, ≤ {limit:g}':18}" for kind, limit in LIMITS.items()))
     met = True
@@ -45,14 +43,6 @@ def main() -> int:
         met &= not any("!" in cell for cell in cells)
         print(f"{folder.name:24}", *(f"{cell:18}" for cell in cells), flush=True)
     return int(not met)
-
-
-def installed(place: Path) -> Path:
-    """An environment with the package, made anew."""
-    python = place / "bin/python"
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(place)], check=True)
-    subprocess.run([str(python), "-m", "pip", "install", "--quiet", str(ROOT)], check=True)
-    return python
 
 
 def _folders() -> Iterator[Path]:
@@ -76,19 +66,6 @@ def measured(python: Path, folder: Path, rounds: int) -> dict[str, list[dict[str
             answer(python, place, "build", folder, file)
             found["file"].append(answer(python, place, "artifact", file, folder))
     return found
-
-
-def answer(python: Path, place: str, *words: str | Path) -> dict[str, Any]:
-    """What a new process answers, and how long it took to its first result."""
-    paths = {"PYTHONPATH": str(ROOT / "tools"), "XDG_CACHE_HOME": place}
-    command = [str(python), str(ROOT / "tools/benching/fresh.py"), *map(str, words)]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("TOSAJIT")}
-    began = time.monotonic()
-    run = subprocess.run(command, env={**inherited, **paths}, cwd=place, capture_output=True, text=True)
-    if run.returncode:
-        raise SystemExit(run.stderr)
-    made: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
-    return {**made, "seconds": made.get("finished", began) - began}
 
 
 def _cell(kind: str, runs: Sequence[dict[str, Any]]) -> str:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benching.client import ROOT, Unavailable, interpreter, model_files, our_environment
+from benching.installed import answer, installed
 from benching.rows import Case, Plan, Row, duration
 
 MIB = 1 << 20
@@ -31,15 +32,15 @@ network.get_tensor(network.get_output_details()[0]["index"])
 
 
 def latency(model: str, plan: Plan) -> Iterator[Row]:
-    """From starting Python to the first result."""
-    folder = model_files(model)
+    """From starting Python to the first result of an installed package."""
+    folder, python = model_files(model), installed()
     peer = _litert(folder)
-    with tempfile.TemporaryDirectory() as cache:
-        cold = [_first(folder, cache)]
-        warm = [_first(folder, cache) for _ in range(max(3, plan.rounds // 2))]
-    for _ in range(2):
+    cold, warm = [], []
+    for _ in range(max(3, plan.rounds // 2)):
         with tempfile.TemporaryDirectory() as cache:
-            cold.append(_first(folder, cache))
+            cold.append(answer(python, cache, "first", folder))
+            answer(python, cache, "wait", folder)
+            warm.append(answer(python, cache, "first", folder))
     for kind, runs, limit in (("empty", cold, COLD_LIMIT), ("warm", warm, WARM_LIMIT)):
         middle = sorted(runs, key=lambda run: float(run["seconds"]))[len(runs) // 2]
         phases = ", ".join(f"{name} {duration(seconds)}" for name, seconds in middle["phases"].items())
@@ -55,12 +56,12 @@ def latency(model: str, plan: Plan) -> Iterator[Row]:
 
 
 def artifact(model: str, plan: Plan) -> Iterator[Row]:
-    """From starting Python to the first result of an executable in a file."""
-    folder = model_files(model)
+    """From starting Python to the first result of an executable in a file, in an installed package."""
+    folder, python = model_files(model), installed()
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "model.tjx"
-        fresh(place, "build", str(folder), str(path))
-        runs = [_first(folder, place, path) for _ in range(max(3, plan.rounds // 2))]
+        answer(python, place, "build", folder, path)
+        runs = [answer(python, place, "artifact", path, folder) for _ in range(max(3, plan.rounds // 2))]
         size = path.stat().st_size
     middle = sorted(runs, key=lambda run: float(run["seconds"]))[len(runs) // 2]
     yield Row(
@@ -93,7 +94,7 @@ def memory(model: str, plan: Plan) -> Iterator[Row]:
     """The arena against the tensors that live at once, and the process against weights and arena."""
     folder = model_files(model)
     with tempfile.TemporaryDirectory() as cache:
-        runs = {"empty": _first(folder, cache), "warm": _first(folder, cache)}
+        runs = {kind: fresh(cache, "first", str(folder)) for kind in ("empty", "warm")}
     run = runs["warm"]
     arena, live = run["arena_bytes"], run["live_bytes"]
     yield Row(
@@ -116,15 +117,6 @@ def memory(model: str, plan: Plan) -> Iterator[Row]:
             note=f"weights {mebibytes(run['weight_bytes'])}",
             detail=run,
         )
-
-
-def _first(folder: Path, cache: str, artifact: Path | None = None) -> dict[str, Any]:
-    """One new process from start to first result, of a model or of an executable in a file."""
-    words = ["first"] if artifact is None else ["artifact", str(artifact)]
-    start = time.monotonic()
-    answer = fresh(cache, *words, str(folder))
-    answer["seconds"] = answer["finished"] - start
-    return answer
 
 
 def fresh(cache: str, *arguments: str) -> dict[str, Any]:

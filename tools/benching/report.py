@@ -160,6 +160,6 @@ The simulator is timed in a warm process of its own, on machines that it has not
 in CPU seconds: Vela for a whole process, ZigZag by the mappings that its cost model evaluates, and
 SCALE-Sim by the cycles of one layer that it simulates.
 
-First results are those of the tree that the bench is of, which has no kernels made in advance: all are
-compiled where the cache is empty. `make first` times an installed copy, which takes about a second.
+First results are those of a copy that `pip install` has made, with the kernels of its wheel; a warm cache is
+that of a process which has waited for all kernels. `make first` has more models.
 """
