@@ -12,7 +12,7 @@ import pytest
 import tosajit as tj
 from tosajit import ops
 from tosajit.arrays import Array
-from tosajit.frontends.common import fixed, numbers
+from tosajit.frontends.common import fixed, functions, numbers
 from tosajit.frontends.common.blocks import batch_to_space, depth_to_space, space_to_batch, space_to_depth
 from tosajit.frontends.common.borders import enlarged, mirrored, padded, replicated, spread
 from tosajit.frontends.common.channels import convolved
@@ -236,6 +236,15 @@ def test_blocks_become_channels_and_back(block: int) -> None:
     expected = parts.reshape(2, 6 // block, 12 // block, -1)
     np.testing.assert_array_equal(run(lambda x: space_to_depth(x, block), value), expected)
     np.testing.assert_array_equal(run(lambda x: depth_to_space(x, block), expected), value)
+
+
+@pytest.mark.parametrize(("dtype", "bound"), [(np.float32, 6e-7), (np.float16, 4e-3)])
+def test_mish_is_near_at_all_sizes(dtype: type[np.float32 | np.float16], bound: float) -> None:
+    steps = np.linspace(-9, 30, 4001)
+    given = np.concatenate([steps, [-60_000.0, 0, 1e-3, -1e-3, 60_000.0]]).astype(dtype)
+    exact = given * np.tanh(np.logaddexp(0, given.astype(np.float64)))
+    found = run(functions.mish, given).astype(np.float64)
+    np.testing.assert_allclose(found, exact, rtol=bound, atol=np.finfo(dtype).tiny)
 
 
 @pytest.mark.parametrize("blocks", [(2,), (2, 3), (1, 2)])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import inf, log, pi, sqrt
 
 from tosajit import ops
+from tosajit.dtypes import FP16
 from tosajit.frontends.common.division import quotient_of
 from tosajit.frontends.common.numbers import constant, is_negative, is_not_zero, number
 from tosajit.frontends.frame import Refused
@@ -22,6 +23,10 @@ _ERROR_LEFT = (
     -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806,
     0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277,
 )  # fmt: skip
+_MISH_AT_MOST = 20.0
+"""From here on, the tangent in mish is 1."""
+_MISH_AT_MOST_FP16 = 4.5
+"""The same in float16, to half a step: one over the square's like keeps all of its bits up to here."""
 
 
 def log_of_more(value: Tensor) -> Tensor:
@@ -59,6 +64,14 @@ def soft_plus(value: Tensor) -> Tensor:
     """The logarithm of one more than the exponential."""
     rest = log_of_more(ops.exp(-ops.abs(value)))
     return ops.add(ops.maximum(value, number(value, 0)), rest)
+
+
+def mish(value: Tensor) -> Tensor:
+    """Elements times the hyperbolic tangent of their softplus: a quotient of what their exponential makes."""
+    bound = _MISH_AT_MOST_FP16 if value.dtype is FP16 else _MISH_AT_MOST
+    power = ops.exp(ops.minimum(value, number(value, bound)))
+    square = ops.mul(power, ops.add(power, number(value, 2)))
+    return ops.mul(value, quotient_of(square, ops.add(square, number(value, 2))))
 
 
 def gelu(value: Tensor, approximate: str) -> Tensor:

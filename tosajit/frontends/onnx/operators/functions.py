@@ -246,8 +246,7 @@ def swiglu(node: Node, options: OneAttributes) -> Tensor:
 @operator("Mish", types=REAL, fold=folded(lambda value: value * np.tanh(elementary.soft_plus(value))))
 def mish(node: Node) -> Tensor:
     """Elements times the hyperbolic tangent of their softplus."""
-    value = node[0].tensor
-    return ops.mul(value, ops.tanh(functions.soft_plus(value)))
+    return functions.mish(node[0].tensor)
 
 
 @dataclass(frozen=True, slots=True)
