@@ -179,16 +179,25 @@ def _primary(core: Core, nest: Nest, shape: Geometry, sites: Sites) -> Primary:
 
 
 def turned_maximum(hardware: Part85, layer: Layer, maps: Maps, chained: float) -> Cycles:
-    """A maximum over channels as one over rows: a copy of the map is turned first."""
-    rows, deep = layer.output.height, layer.input.width
-    first = squarest(rows)
-    if first[1] % CHANNELS and rows % CHANNELS == 0:
-        first = rows // CHANNELS, CHANNELS  # rows can have any shape, and this one fills bricks
+    """A maximum over channels as one over rows: a copy of the map is turned first.
+
+    Rows can have any shape: a square, or one that fills bricks.
+    """
+    rows = layer.output.height
+    shapes = {squarest(rows)} | ({(rows // CHANNELS, CHANNELS)} if rows % CHANNELS == 0 else set())
+    found = (turned_as(hardware, layer, maps, chained, shape) for shape in sorted(shapes))
+    return min(found, key=lambda one: one.total)
+
+
+def turned_as(hardware: Part85, layer: Layer, maps: Maps, chained: float, first: tuple[int, int]) -> Cycles:
+    """The same with its rows in such a shape."""
+    deep = layer.input.width
     map, copy = Shape(*first, deep), Shape(deep, *first)
-    turn = layer._replace(output=map, input=map, kernel=(1, 1), table=False)
+    turn = layer._replace(output=copy, input=map, kernel=(1, 1), table=False)
     pool = layer._replace(output=Shape(1, *first), input=copy, kernel=(deep, 1))
-    # Blocks are those of the map, as far as the copy has such.
-    turned = layer_cycles(hardware, turn._replace(output=copy), chosen(hardware, turn), maps)
+    # Blocks are the copy's, or those of the map, as far as the copy has such.
+    blocks = (chosen(hardware, turn._replace(output=one, input=one)) for one in (map, copy))
+    turned = min((layer_cycles(hardware, turn, one, maps) for one in blocks), key=lambda one: one.total)
     found = layer_cycles(hardware, pool, chosen(hardware, pool), maps, chained)
     return found._replace(total=found.total + turned.total, products=found.products + turned.products)
 
