@@ -4,7 +4,8 @@ By rows every core needs all weights, and takes a few rows from its neighbours; 
 own weights, and takes what all others have made. So early layers like the one, late ones the other: `best`
 follows the network in both ways, shares every group in the way in which it took less, or changes the way but
 once, since cores take more from each other where it changes; and takes what ends first: one of these, or
-everything on one core. All this is done for lesser machines, too, whose plans this one runs.
+everything on one core. All this is done for lesser machines, too, whose plans this one runs: those with fewer
+cores are among them where what is best looks as if it might be better without some.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ APART, RATES = 4, 3
 """Lesser bandwidths that plans are made for are powers of this, and so many."""
 LESSER = 64
 """Lesser machines that are looked at, for so many groups in all."""
+NEAR = 2
+"""So many counts of idle cores are looked at in all ways."""
 
 
 def alone_times(report: Report, nests: Sequence[Nest]) -> list[int]:
@@ -73,6 +76,8 @@ class Lesser(NamedTuple):
     level2: bool = True
     rate: float | None = None
     """Bytes a second that it is made for; None: a core's share."""
+    idle: int = 0
+    """Cores that have nothing to do."""
 
 
 WHOLE = Lesser()
@@ -98,16 +103,20 @@ class _Core(NamedTuple):
     known: Known
 
 
-def lesser_than(machine: Machine) -> list[Lesser]:
-    """Machines that are less than this one, which runs their plans; first those that are less in one way."""
+def lesser_than(machine: Machine, idle: int = 0) -> list[Lesser]:
+    """Machines that are less than this one, which runs their plans; first those that are less in one way.
+
+    All have so many idle cores.
+    """
     rate, channels = machine.offchip.bandwidth_bytes_per_second or 0.0, machine.dma.channels
-    powers = list(takewhile(lambda power: power * machine.cores < rate, (float(APART**n) for n in count())))
+    busy = machine.cores - idle
+    powers = list(takewhile(lambda power: power * busy < rate, (float(APART**n) for n in count())))
     every = product(
         [None, 1] if channels > 1 else [None],
         [True, False] if machine.level2 is not None else [True],
         [None, *powers[-RATES:]],
     )
-    found = [Lesser(channels, level2, rate) for channels, level2, rate in every]
+    found = [Lesser(channels, level2, rate, idle) for channels, level2, rate in every]
     return sorted(found, key=lambda one: sum(map(ne, one, WHOLE)))[1:]
 
 
@@ -120,6 +129,7 @@ class _Spreader:
         self.nests, self.operands, self.machine, self.target = nests, operands, machine, target
         self.found: list[_Found] = []
         self.cores: dict[tuple[Lesser, bool], _Core] = {}
+        self.tries = 1 + LESSER // max(len(nests), 1)
 
     @property
     def least(self) -> _Found:
@@ -146,6 +156,7 @@ class _Spreader:
             core.estimate,
             known=core.known,
             ahead=ahead,
+            idle=lesser.idle,
         )
         return made if isinstance(made, Infeasible) else replace(made, channels=lesser.channels)
 
@@ -154,7 +165,7 @@ class _Spreader:
         machine, core, target = self.machine, self.machine.core, self.target
         rate = core.offchip.bandwidth_bytes_per_second
         if rate is not None:
-            rate = lesser.rate or rate / (1 if alone else machine.cores)
+            rate = lesser.rate or rate / (1 if alone else machine.cores - lesser.idle)
             core = core.replace({"offchip.bandwidth_bytes_per_second": rate})
         if lesser.channels is not None:
             core = core.replace({"dma.channels": lesser.channels})
@@ -167,16 +178,36 @@ class _Spreader:
 
         An estimate sees no other cores: what keeps a core busy may make the others wait for the memory.
         """
-        infeasible = self._search(WHOLE)
+        infeasible = self._search_all(0)
         if infeasible is not None:
             return infeasible
-        for lesser in islice(lesser_than(self.machine), 1 + LESSER // max(len(self.nests), 1)):
+        self._follow_ahead()
+        for idle in self._idle():
+            self._search_all(idle)
+            self._follow_ahead()
+        return self.least.program
+
+    def _search_all(self, idle: int) -> Infeasible | None:
+        """Search with so many idle cores, and for lesser machines that have as many."""
+        infeasible = self._search(Lesser(idle=idle))
+        if infeasible is not None:
+            return infeasible
+        for lesser in islice(lesser_than(self.machine, idle), self.tries):
             if lesser.rate is None:
                 self._search(lesser)
             else:
                 self._follow_near(lesser)
-        self._follow_ahead()
-        return self.least.program
+        return None
+
+    def _idle(self) -> list[int]:
+        """How many idle cores may be better: the best so far would not be much slower with so many."""
+        least = self.least
+        taken: dict[int, int] = {}
+        for idle in islice(range(1, self.machine.cores - 1), self.tries):
+            if not isinstance(self._followed(least.ways, Lesser(idle=idle)), Infeasible):
+                taken[idle] = self.found[-1].cycles
+        near = [idle for idle, cycles in taken.items() if cycles <= DOUBT * least.cycles]
+        return sorted(near, key=taken.__getitem__)[:NEAR]
 
     def _search(self, lesser: Lesser) -> Infeasible | None:
         """Follow the ways that come into question, as this machine runs what is planned for a lesser one."""

@@ -113,10 +113,7 @@ def test_best_is_no_slower_than_any_way_or_than_one_core(name: str) -> None:
     assert times["best"] <= min(times["rows"], times["channels"], tj.simulate(graph, two().core).cycles)
 
 
-ROWLESS = pytest.mark.xfail(strict=True, reason="four cores take 47,991 cycles, three 43,793")
-
-
-@pytest.mark.parametrize("name", ["ds_cnn", pytest.param("autoencoder", marks=ROWLESS)])
+@pytest.mark.parametrize("name", ["ds_cnn", "autoencoder"])
 def test_more_cores_are_no_slower(name: str) -> None:
     graph = tj.samples.load(name)
     times = [tj.simulate(graph, two().core).cycles]

@@ -73,20 +73,21 @@ def plan_cores(
     judge: Judge | None = None,
     known: Known | None = None,
     ahead: Mapping[int, Mapping[int, float]] | None = None,
+    idle: int = 0,
 ) -> SpreadProgram | Infeasible:
     """The program of several cores with this target each, which share the nests in these ways.
 
     What plans for such cores with the estimate found before may be `known`. Shares of
-    the constants of a nest may come `ahead`, with those of others.
+    the constants of a nest may come `ahead`, with those of others. The last cores may be `idle`.
     """
     single = len(set(ways)) <= 1 and all(isinstance(way, int) for way in ways)
     target = target if single else replace(target, cascading=False)
     shared: set[str] = set()
     known = known or Known()
     for attempt in range(TRIES):
-        division = divide(nests, operands, ways, cores, shared)
+        division = divide(nests, operands, ways, cores - idle, shared)
         programs: list[Program] = []
-        for core in range(cores):
+        for core in range(cores - idle):
             early = dict(_ahead(division, core, ahead or {}))
             made = plan(division.nests(core), division.operands[core], target, estimate, judge, known, early)
             if isinstance(made, Infeasible):
@@ -98,6 +99,7 @@ def plan_cores(
         shared |= outside
     alone = [nest.members for nest, way in zip(nests, ways, strict=True) if not can_split(nest, way)]
     undivided = frozenset(name for members in alone for name in members)
+    programs += [Program(target, {}, (), 0, 0)] * idle
     return _merged(division, programs, operands, tuple(ways), undivided)
 
 
