@@ -91,6 +91,14 @@ def test_a_table_behind_an_addition_is_in_the_same_pass() -> None:
     assert stages.after[0].table
 
 
+@pytest.mark.parametrize("machine", [U55, U85])
+def test_single_numbers_of_a_pass_come_with_its_command(machine: str) -> None:
+    nest = addition()
+    assert any(access.bytes <= 4 for access in nest.reads)
+    taken = zip(nest.reads, cost(machine, nest).traffic, strict=False)
+    assert all((size == 0) == (access.bytes <= 4) for access, size in taken)
+
+
 def sigmoid_times(x: Tensor) -> Tensor:
     """A value times a table of it, both of 8 bits."""
     factor = ops.rescale(

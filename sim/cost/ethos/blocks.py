@@ -27,12 +27,12 @@ from sim.cost.ethos.passes import (
     chain_length,
     chained_rate,
     chains,
+    commanded,
     commands,
     integer,
     passed,
     pooled,
     table_cycles,
-    tables,
     transposed,
     where,
 )
@@ -328,15 +328,12 @@ def _traffic(
     choice: Choice,
     sites: Sites,
 ) -> tuple[int, ...]:
-    """Bytes of each access: the map once for each block of channels, weights for each block of positions.
-
-    Single numbers come with the command.
-    """
+    """Bytes of each access: the map once for each block of channels, weights for each block of positions."""
     found = []
     positions = layer.output.over(choice.output.within(layer.output)).area
-    constants, looked_up = scales(nest), tables(nest)
+    constants, free = scales(nest), commanded(nest)
     for number, (reach, site) in enumerate(zip(reaches(nest), sites, strict=False)):
-        if number in looked_up or (number < len(nest.reads) and reach.bytes == reach.element):
+        if number in free:
             found.append(0)
         elif number == shape.data:
             site = site._replace(plain=site.plain or layer.op == "sum")

@@ -94,7 +94,7 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
         0,
         operations,
         tuple(
-            0 if number in tables(nest) else reach.spread(tile, core.at(site).memory.burst)
+            0 if number in commanded(nest) else reach.spread(tile, core.at(site).memory.burst)
             for number, (reach, site) in enumerate(zip(reaches(nest), sites, strict=False))
         ),
         (("passes", len(passes)),),
@@ -152,6 +152,13 @@ def tables(nest: Nest) -> frozenset[int]:
         for index in access.index
         if isinstance(index, Indirect) and _looks_up(index.value)
     )
+
+
+@by_nest
+def commanded(nest: Nest) -> frozenset[int]:
+    """Reads that come with the command: single numbers, and tables, which are loaded ahead of it."""
+    single = (number for number, reach in enumerate(reaches(nest)) if reach.bytes == reach.element)
+    return tables(nest) | {number for number in single if number < len(nest.reads)}
 
 
 def _looks_up(place: Expr) -> bool:
