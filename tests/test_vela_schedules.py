@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tarfile
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -169,6 +170,43 @@ def test_what_is_made_of_a_map_in_dram_waits_for_its_latency() -> None:
     one = Operation("LUT", (1, 1, 1, 32), "Dram", (1, 2, 2, 32), (1, 1, 1, 32), names=("gate",))
     near, far = (copies.copied(core, one, {"gate": (32, "NHCWB16")}, False, far) for far in (False, True))
     assert (near, far) == (400, 900)
+
+
+def test_functions_of_16_bits_are_poolings_as_deep_as_the_map() -> None:
+    """A gate on the U65 takes 234 cycles by Vela."""
+    machine = tj.machine(U65)
+    assert isinstance(machine.array, Block)
+    one = Operation("Tanh", (1, 1, 1, 32), "Sram", (1, 1, 2, 32), (1, 1, 1, 32), names=("gate",))
+    assert one.kind in copies.PASSED_ON
+    stored = {"gate": (64, "NHCWB16")}
+    assert copies.copied(Core.of(machine.array, machine), one, stored, constant=False) == 234
+
+
+@pytest.mark.parametrize(("front", "waits"), [(copies.LEFT, 500 + int(256 / 3.75)), ("Mul", 0)])
+def test_a_table_behind_what_is_left_to_the_cpu_is_waited_for(front: str, waits: int) -> None:
+    graph, machine = networks()["residual"](), tj.machine(U65)
+    plan = tj.plan(graph, machine)
+    report = tj.simulate(graph, machine, plan=plan)
+    some = [Operation(kind, (1, 8, 8, 16), "Sram", names=("map",)) for kind in (front, "LUT")]
+    alone = copies.copies(some[1:], "", graph, machine, plan, report)
+    assert copies.copies(some, "", graph, machine, plan, report) - alone == waits
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_what_others_hide_of_our_copies_is_not_spared(share: float) -> None:
+    graph, machine = looked_up(), tj.machine("ethos-u55-128/high-end-embedded/shared-sram")
+    plan = tj.plan(graph, machine)
+    report = tj.simulate(graph, machine, plan=plan)
+    (names,) = (one.members for one in report.operators if any("table" in name for name in one.members))
+    lookup = Operation("LUT", (1, 16, 16, 16), "Sram", names=names, block=(1, 4, 4, 16))
+    hidden = SimpleNamespace(
+        operators=[
+            SimpleNamespace(sections=one.sections, unit=one.unit, total=int(share * 4_352))
+            for one in report.operators
+        ]
+    )
+    found = copies.copies([lookup], "", graph, machine, plan, hidden)  # type: ignore[arg-type]
+    assert found == 4_352 - int(share * 4_352)
 
 
 def looked_up() -> tj.Graph:

@@ -1,6 +1,7 @@
 """Copies in Vela's schedule, as of concatenated maps, that our programs do without or by the DMA.
 
 Vela has the array pass on each element, as a pooling of one, which may give it a new scale or look it up.
+A table behind an operator that is left to the CPU is waited for, as nothing of the NPU hides it.
 What that takes is what our model of the machine says of the blocks that the schedule has, less what passes
 of ours take that do the same for a map.
 """
@@ -11,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from math import prod
 
 import tosajit as tj
@@ -19,9 +21,9 @@ from sim.cost.ethos.blocks import behind_of
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import CHANNELS, Map, Maps, layer_cycles, read_run, written_run
 from sim.cost.ethos.parts import Layer, Part85, Shape, up
-from sim.cost.ethos.passes import Core, chains, runs
+from sim.cost.ethos.passes import Core, chains, runs, table_cycles
 from sim.cost.ethos.passes import copied as is_pooling
-from sim.cost.ethos.stages import stages_of
+from sim.cost.ethos.stages import Source, Stage, stages_of
 from sim.machine.arrays import Block
 from tiling.nest import Nest
 from tosajit.npu.simulate import Network
@@ -30,8 +32,13 @@ from validating.schedules import Operation, areas
 
 SIZE = re.compile(r"^ *\d+ - +\d+: +\S+ - +\S+: +(\d+): +\d+: (\w+) +: ([^;]+)")
 
-PASSED_ON = "MemoryCopy", "Quantize", "LUT", "Relu", "Relu6", "ReluN1To1", "Relu0To1"
-"""Operations that are poolings of single elements: copies, new scales, tables and bounds on their own."""
+BOUNDS = "Relu", "Relu6", "ReluN1To1", "Relu0To1"
+PASSED_ON = "MemoryCopy", "Quantize", "LUT", "Tanh", "Sigmoid", *BOUNDS
+"""Poolings of single elements: copies, new scales, tables, functions and bounds on their own."""
+LEFT = "Passthrough"
+"""An operator that is left to the CPU."""
+TABLE = Stage("copy", (Source(None, None, frozenset({0}), "i8"),), frozenset({0}), "i8", table=True)
+"""A table of 8 bits."""
 APART = "SquaredDifference"
 """Operators with copies that `lowered` counts."""
 BROADCAST = "_broadcasted"
@@ -44,19 +51,8 @@ def copies(
     """Cycles of those of the schedule, less what copies of the same maps take in our report of a plan."""
     if not isinstance(machine.array, Block):
         return 0
-    core, stored = Core.of(machine.array, machine), sizes(log)
-    pads = {node.name for node in graph.nodes if isinstance(node.operator, PAD)}
-    read = read_far(graph, areas(log))
-    made: Counter[tuple[str, ...]] = Counter()
-    for one in found:
-        if one.own.endswith(BROADCAST):
-            made[one.names] += repeated(core, one, machine.memory.constants == "offchip")
-        elif one.kind == one.source == "Transpose":
-            made[one.names] += turned(core, one, stored)
-        elif one.kind in PASSED_ON and one.source != APART:
-            constant, far = (not some.isdisjoint(one.names) for some in (pads, read))
-            made[one.names] += copied(core, one, stored, constant, far)
-    if not made:
+    core = Core.of(machine.array, machine)
+    if not (made := _theirs(core, found, log, graph, machine)):
         return 0
     ours = list(_ours(core, graph, machine, plan, report))
     total = 0
@@ -70,11 +66,34 @@ def copies(
     return total
 
 
+def _theirs(
+    core: Core, found: Sequence[Operation], log: str, graph: tj.Graph, machine: tj.Machine
+) -> Counter[tuple[str, ...]]:
+    """Cycles of copies of the schedule, by the tensors that they make."""
+    pads = {node.name for node in graph.nodes if isinstance(node.operator, PAD)}
+    read, stored = read_far(graph, areas(log)), sizes(log)
+    made: Counter[tuple[str, ...]] = Counter()
+    for one in found:
+        if one.own.endswith(BROADCAST):
+            made[one.names] += repeated(core, one, machine.memory.constants == "offchip")
+        elif one.kind == one.source == "Transpose":
+            made[one.names] += turned(core, one, stored)
+        elif one.kind in PASSED_ON and one.source != APART:
+            constant, far = (not some.isdisjoint(one.names) for some in (pads, read))
+            made[one.names] += copied(core, one, stored, constant, far)
+    for front, one in pairwise(found):
+        if front.kind == LEFT and one.kind == "LUT":
+            made[one.names] += table_cycles(core, TABLE)  # nothing in front of it hides what it loads
+    return made
+
+
 def _ours(
     core: Core, graph: tj.Graph, machine: tj.Machine, plan: tj.Plan, report: Report
 ) -> Iterator[tuple[int, set[str]]]:
     """Cycles of passes and of the DMA that only pass on elements, and the tensors that these make."""
-    moved = {one.sections[0]: one.total for one in report.operators if one.unit == "dma"}
+    alone = [one for one in report.operators if len(one.sections) == 1]
+    taken = {one.sections[0]: one.total for one in alone}
+    moved = {one.sections[0]: one.total for one in alone if one.unit == "dma"}
     for number, nest in enumerate(nests_of(graph, machine, plan)):
         stages = stages_of(nest)
         behind = behind_of(core.hardware, stages.after) if stages.primary is not None else 0
@@ -84,7 +103,8 @@ def _ours(
             strict=True,
         )
         cycles = sum(one.cycles for some, one in passes if is_pooling(some[0]))
-        yield cycles or moved.get(number, 0), tensors_of(nest.members)
+        # What others hide is not spared.
+        yield min(cycles, taken.get(number, cycles)) or moved.get(number, 0), tensors_of(nest.members)
 
 
 def read_far(graph: tj.Graph, places: Mapping[str, str]) -> frozenset[str]:
