@@ -218,7 +218,7 @@ FLOATS = replace(SHAPE, element_bytes=4, floating=True)
         ({"kernel": (1, 1, 3)}, False),
         ({"element_bytes": 2}, False),
         ({"output": (1, 1, 1, 1)}, False),
-        ({"in_strides": (1 << 20, 1 << 20, 1 << 12, 128)}, False),
+        ({"in_strides": (1 << 20, 1 << 20, 1 << 12, 128)}, True),
     ],
 )
 def test_it_is_done_where_bounds_hold_and_it_pays(changed: dict[str, object], pays: bool) -> None:
@@ -251,6 +251,37 @@ def test_local_bounds_and_infinite_weights_take_all_products(about: dict[str, An
     executable, _ = convolution(**about)
     (group,) = executable.explain()
     assert group.kernel.startswith("winograd" if fewer else "convolution")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("dilation", "pad", "parts"),
+    [
+        ((2, 2), (2, 2, 2, 2), 4),
+        ((1, 3), (1, 1, 2, 4), 3),
+        ((2, 1), (0, 3, 1, 1), 2),
+        ((4, 5), (4, 4, 5, 5), 0),
+    ],
+)
+def test_dilated_ones_are_done_in_parts_if_these_are_few(
+    dilation: tuple[int, int], pad: tuple[int, ...], parts: int, threads: int
+) -> None:
+    channels, gaps = 64, (1, *dilation)
+    extents = (27 + pad[0] + pad[1] - 2 * dilation[0], 22 + pad[2] + pad[3] - 2 * dilation[1])
+    g = replace(
+        shape((27, 22), (channels, 20)), output=(1, 1, *extents), pad=(0, pad[0], pad[2]), dilation=gaps
+    )
+    x, weights = drawn(g, 11)
+    zero = np.zeros(1, np.float32)
+
+    def network(x: tj.Tensor) -> tj.Tensor:
+        made = ops.conv2d(x, weights[:, 0], zero, zero, zero, pad=pad, dilation=dilation, acc_type=tj.FP32)
+        return ops.clamp(made, min_val=-50.0, max_val=60.0)
+
+    executable = tj.compile(tj.trace(network, x[0]), threads=threads)
+    kernels = [group.kernel for group in executable.explain()]
+    assert [name.partition(" ")[0] for name in kernels] == (["winograd"] * parts or ["convolution"])
+    np.testing.assert_array_equal(np.asarray(executable(x[0])), summed(x, weights, g)[0].clip(-50, 60))
 
 
 def test_threads_do_not_change_bits() -> None:

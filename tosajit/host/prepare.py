@@ -94,8 +94,8 @@ def _contraction(
         return request
     if request.match.depthwise:
         return depthwise(request, made)
-    fewer = winograd(request, made) or squares(request, made)
-    return convolution(request, made) if fewer is None else [fewer]
+    fewer = winograd(request, made)
+    return [fewer] if fewer is not None else squares(request, made) or convolution(request, made)
 
 
 def _apart(

@@ -8,8 +8,9 @@ from itertools import product
 
 import numpy as np
 
-from tiling.nest import Nest
+from tiling.nest import Access, Nest
 from tosajit.arrays import Array
+from tosajit.host.phases import phases
 from tosajit.host.unit import (
     Prepared,
     Request,
@@ -31,30 +32,47 @@ ROUNDINGS = 12
 """Of a product beside those of sums with the products after it: of operands, of itself, of sums of points."""
 
 
-def squares(request: Request, made: Prepared) -> Nest | None:
-    """The nest that does a convolution so; None if it must not, or if that takes longer."""
-    found, group, weights = request.match, request.group, request.weights
-    shape = replace(found.geometry, out_strides=out_strides(group, found), in_strides=found.strides)
-    blocking = SquareBlocking(shape, request.isa)
+def squares(request: Request, made: Prepared) -> list[Nest] | None:
+    """The nests that do a convolution so; None if it must not, or if that takes longer."""
+    found, group, weights, isa = request.match, request.group, request.weights, request.isa
     allowed = group.reduction is not None and group.reduction.by_transforms
     by_rows = found.positions[:1] != found.places[3:]
     if weights is None or not allowed or request.left.type != "f32" or found.batch or not by_rows:
         return None
-    finish = finish_of(request, None, WinogradSlot.EPILOGUE) if blocking.pays else None
+    parts = phases(request)
+    blockings = [_blocking(part) for part in parts]
+    plain = _blocking(request).plain_steps
+    if not all(one.possible for one in blockings) or sum(one.steps for one in blockings) >= plain:
+        return None
+    finish = finish_of(request, None, WinogradSlot.EPILOGUE)
     if finish is None:
         return None
     matrix = matrix_of(request, weights.astype(np.float32))
-    lanes = request.isa.lanes
     with np.errstate(over="ignore", invalid="ignore"):
-        points = pack_squares(lanes, matrix.reshape(len(matrix), *shape.kernel[1:], -1))
-    if not within_bounds(points, matrix, shape):
+        points = pack_squares(isa.lanes, matrix.reshape(len(matrix), *found.geometry.kernel[1:], -1))
+    if not all(within_bounds(points, matrix, one.shape) for one in blockings):
         return None
-    arrays = {"packed": points, "plain": pack_weights(lanes, matrix, 1)}
-    arrays = {name: array.view(np.int32) for name, array in arrays.items()}
+    arrays = {"packed": points, "plain": pack_weights(isa.lanes, matrix, 1)}
+    prepared = own_constants(request, made, {name: array.view(np.int32) for name, array in arrays.items()})
+    return [_done(part, one, prepared, made) for part, one in zip(parts, blockings, strict=True)]
+
+
+def _blocking(request: Request) -> SquareBlocking:
+    """How a convolution would be done."""
+    found = request.match
+    steps = out_strides(request.group, found)
+    return SquareBlocking(replace(found.geometry, out_strides=steps, in_strides=found.strides), request.isa)
+
+
+def _done(request: Request, blocking: SquareBlocking, prepared: tuple[Access, ...], made: Prepared) -> Nest:
+    """The nest of a convolution without dilation, with its unit."""
+    group, found, isa = request.group, request.match, request.isa
+    finish = finish_of(request, None, WinogradSlot.EPILOGUE)
+    assert finish is not None
     rows = 2 if found.positions[:1] == found.places[2:3] else 1
-    grain = grain_of(group, found, 2 * lanes, rows)
-    done = replace(group, prepared=own_constants(request, made, arrays), grain=grain)
-    spec = ContractSpec(request.isa, "winograd", "f32", "f32")
+    grain = grain_of(group, found, 2 * isa.lanes, rows)
+    done = replace(group, prepared=prepared, grain=grain)
+    spec = ContractSpec(isa, "winograd", "f32", "f32")
     helpers = {int(WinogradSlot.TILE): tile_source(replace(spec, kind="convolution"))}
     scratch = blocking.scratch_bytes
     made.units[done] = array_unit(

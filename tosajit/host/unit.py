@@ -247,6 +247,7 @@ def derived_words(
     axes = len(group.axes)
     accesses = group.accesses
     layout = Layout(axes, len(accesses))
+    ahead = -sum(pad * step for pad, step in zip(found.geometry.pad, found.strides[1:], strict=True))
 
     def base(slot: int, number: int) -> Word:
         access = accesses[number]
@@ -254,9 +255,9 @@ def derived_words(
         steps = access.steps(axes) if access.index else (0,) * axes
         terms = [(layout.base + number, 1)]
         terms += [(layout.first + b, steps[b] * size) for b in found.batch if steps[b]]
-        # The geometry has the offsets of the input as paddings, so its base is the operand's first element;
-        # a single row or pixel has no need of them.
-        own = access.start() * size if slot == slots["SOURCE"] and "PAD_LEFT" in slots.__members__ else 0
+        # The geometry has the offsets of the input as paddings, so its base is the first element that there
+        # is; a single row or pixel has no need of them.
+        own = ahead * size if slot == slots["SOURCE"] and "PAD_LEFT" in slots.__members__ else 0
         return Word(slot, -own, tuple(terms))
 
     words = [base(slot, number) for slot, number in bases.items()]

@@ -189,6 +189,8 @@ class WinogradSlot(Numbered):
     PAD_LEFT = auto()
     IN_N = auto()
     IN_Y = auto()
+    IN_X = auto()
+    """float32: pixels may lie apart."""
     OUT_N = auto()
     OUT_Y = auto()
     OUT_X = auto()
@@ -322,6 +324,8 @@ class SquareJob(Numbered):
     LINE_2 = auto()
     LINE_3 = auto()
     CHANNELS = auto()
+    PIXEL = auto()
+    """Bytes from pixel to pixel."""
     TILES = auto()
     TARGET = auto()
     ROW_BYTES = auto()

@@ -32,22 +32,45 @@ class SquareBlocking:
     @property
     def pays(self) -> bool:
         """Tell whether a shape can be done so, and in less time."""
+        return self.possible and self.steps < self.plain_steps
+
+    @property
+    def possible(self) -> bool:
+        """Tell whether a shape can be done so."""
         g = self.shape
-        plain = g.stride == g.dilation == (1, 1, 1) and g.runs[0] == 1 and g.kernel == (1, TAPS, TAPS)
+        plain = g.stride == g.dilation == (1, 1, 1) and g.kernel == (1, TAPS, TAPS)
         flat = g.input[1] == g.output[1] == 1 and g.pad[0] == 0
         whole = g.in_channels % self.isa.lanes == 0
         fits = self._pair_bytes <= FAR_POINT_BYTES
-        return g.floating and g.element_bytes == 4 and plain and flat and whole and fits and self._faster
+        return g.floating and g.element_bytes == 4 and plain and flat and whole and fits
 
     @property
-    def _faster(self) -> bool:
-        """Compare steps, of rows times registers of columns, with those that take all products."""
-        g, panels = self.shape, self.isa.padded(self.shape.out_channels) // self.isa.lanes
-        products, parts = g.in_channels * panels, g.in_channels // self.isa.lanes
+    def steps(self) -> int:
+        """Return how many steps it takes, of rows times registers of columns."""
+        g, parts = self.shape, self.shape.in_channels // self.isa.lanes
         tiles = g.output[0] * self.pairs * self.tiles
-        far = FAR_STEPS * self.isa.register_bytes // LINE if self._weights > NEAR_BYTES else 0
-        own = tiles * (SQUARE**2 * products + INPUT_STEPS * parts + SUM_STEPS * panels)
-        return own + SQUARE**2 * products * far < (g.positions + far) * TAPS**2 * products
+        sums = SQUARE**2 * self._products * (tiles + self._far)
+        return sums + tiles * (INPUT_STEPS * parts + SUM_STEPS * self._panels)
+
+    @property
+    def plain_steps(self) -> int:
+        """Return how many it takes with all products."""
+        return (self.shape.positions + self._far) * TAPS**2 * self._products
+
+    @property
+    def _panels(self) -> int:
+        """Return the registers of columns."""
+        return self.isa.padded(self.shape.out_channels) // self.isa.lanes
+
+    @property
+    def _products(self) -> int:
+        """Return the steps of a row, for each point or tap."""
+        return self.shape.in_channels * self._panels
+
+    @property
+    def _far(self) -> int:
+        """Return the rows that take as long as to load weights from memory."""
+        return FAR_STEPS * self.isa.register_bytes // LINE if self._weights > NEAR_BYTES else 0
 
     @property
     def _weights(self) -> int:
@@ -76,6 +99,11 @@ class SquareBlocking:
         return SQUARE**2 * self.tiles * self.row_bytes
 
     @property
+    def _blank_bytes(self) -> int:
+        """Return the bytes that a row of the input spans."""
+        return self.shape.input[3] * self.shape.in_elements[3] * 4
+
+    @property
     def lines(self) -> int:
         """Return how many rows of the output are done at a time."""
         limit = FAR_POINT_BYTES if self._weights > NEAR_BYTES else POINT_BYTES
@@ -95,7 +123,7 @@ class SquareBlocking:
             slot.LINES: self.lines,
             slot.CHUNK: self.chunk,
             slot.ROW_BYTES: self.row_bytes,
-            slot.BLANK_BYTES: g.input[3] * g.in_channels * 4,
+            slot.BLANK_BYTES: self._blank_bytes,
         }
         return {**outline(g), **rows, **self._places()}
 
@@ -122,4 +150,4 @@ class SquareBlocking:
         """Return the scratch memory that a thread needs."""
         line, end = self.shape.in_channels * 4, self._places()[WinogradSlot.BLANK]
         copied = SQUARE * max(SQUARE, self.shape.output[3] + TAPS - 1)
-        return end + (self.shape.input[3] + copied) * line + LINE + self.isa.register_bytes
+        return end + self._blank_bytes + copied * line + LINE + self.isa.register_bytes

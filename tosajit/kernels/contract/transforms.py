@@ -140,7 +140,7 @@ def transform_squares(v: Vectors, address: Value) -> None:
     """Transform tiles of pixels of float32 (`SquareJob`), whose channels are whole registers."""
     job, count, step = Record(v, address), v.isa.lanes, v.isa.register_bytes
     lines = [job[SquareJob.LINE + line] for line in range(SQUARE)]
-    pixel, plane = job[SquareJob.CHANNELS] * 4, job[SquareJob.PLANE]
+    pixel, plane = job[SquareJob.PIXEL], job[SquareJob.PLANE]
 
     def tile(index: Value) -> None:
         first, to = index * (pixel * 2), job[SquareJob.TARGET] + index * job[SquareJob.ROW_BYTES]

@@ -267,7 +267,7 @@ def kernel_floats(args: int) -> None:
         load_i64(args, WinogradSlot.N_HI),
     )
     scratch, tiles = (load_i64(args, WinogradSlot.SCRATCH) + 63) & ~63, (O_w + 1) // 2
-    tiling, plainly, transforming, most = local(208), local(208), local(72), local(2 * REGISTER)
+    tiling, plainly, transforming, most = local(208), local(208), local(80), local(2 * REGISTER)
     start_squares(args, tiling, plainly, transforming, scratch)
     setup(args)
     m, last = load_i64(args, WinogradSlot.M_LO) // O_w, load_i64(args, WinogradSlot.M_HI) // O_w
@@ -329,11 +329,13 @@ def transform_pair(
     for line in range(4):
         inside = top + line >= 0 and top + line < load_i64(args, WinogradSlot.I_H)
         row = image + (top + line) * load_i64(args, WinogradSlot.IN_Y)
-        row += (2 * begin - pad) * load_i64(args, WinogradSlot.CHANNELS) * 4
+        row += (2 * begin - pad) * load_i64(args, WinogradSlot.IN_X)
         store_i64(transforming, SquareJob.LINE + line, row if inside else blank)
+    store_i64(transforming, SquareJob.PIXEL, load_i64(args, WinogradSlot.IN_X))
     store_i64(transforming, SquareJob.TILES, end - begin)
     store_i64(transforming, SquareJob.TARGET, target + begin * row_bytes)
     transform_squares(transforming)
+    store_i64(transforming, SquareJob.PIXEL, load_i64(args, WinogradSlot.CHANNELS) * 4)
     store_i64(transforming, SquareJob.TILES, 1)
     for k in range(tiles - (end - begin)):
         tile = k if k < begin else k + end - begin
@@ -354,9 +356,10 @@ def copy_pixels(args: int, scratch: int, image: int, top: int, left: int, count:
     target = scratch + load_i64(args, WinogradSlot.BLANK) + load_i64(args, WinogradSlot.BLANK_BYTES)
     for jy in range(top, top + 4):
         if jy >= 0 and jy < load_i64(args, WinogradSlot.I_H):
-            row = image + jy * load_i64(args, WinogradSlot.IN_Y) + (left + before) * pixel
+            row = image + jy * load_i64(args, WinogradSlot.IN_Y)
             fill_run(target, 0, before * pixel)
-            copy_run(target + before * pixel, row, (known - before) * pixel)
+            for k in range(before, known):
+                copy_run(target + k * pixel, row + (left + k) * load_i64(args, WinogradSlot.IN_X), pixel)
             fill_run(target + known * pixel, 0, (count - known) * pixel)
         else:
             fill_run(target, 0, count * pixel)

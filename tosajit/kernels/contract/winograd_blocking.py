@@ -50,6 +50,7 @@ def outline(g: Geometry) -> dict[WinogradSlot, int]:
         slot.PAD_LEFT: g.pad[2],
         slot.IN_N: g.in_elements[0] * g.element_bytes,
         slot.IN_Y: g.in_elements[2] * g.element_bytes,
+        slot.IN_X: g.in_elements[3] * g.element_bytes,
         slot.OUT_N: strides[0],
         slot.OUT_Y: strides[2],
         slot.OUT_X: strides[3],
