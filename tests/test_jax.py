@@ -243,3 +243,25 @@ def test_series_whose_length_depends_on_elements_are_refused() -> None:
     first = sketch.take(3)
     with pytest.raises(tj.ModelError, match="it is a series whose length depends on its elements"):
         sketch.graph(sketch.add("igamma", first, first, shape=(3,)))
+
+
+def test_what_has_no_elements_is_left_out() -> None:
+    """As `associative_scan` combines parts of no elements where it has two."""
+    sketch = Sketch()
+    x = sketch.take(2, 3)
+    none = sketch.add("slice", x, shape=(2, 0), start_indices=(0, 1), limit_indices=(2, 1), strides=None)
+    scaled = sketch.add("exp", sketch.add("mul", none, none, shape=(2, 0)), shape=(2, 0))
+    graph = sketch.graph(sketch.add("concatenate", scaled, x, scaled, shape=(2, 3), dimension=1))
+    numbers = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(tj.compile(graph)(numbers), numbers)
+    assert {"EXP", "MUL", "SLICE"}.isdisjoint(opcodes(graph))
+
+
+def test_a_part_of_no_elements_is_split_off() -> None:
+    sketch = Sketch()
+    x = sketch.take(3, 2)
+    parts = [sketch.value((extent, 2)) for extent in (1, 0, 2)]
+    sketch.equations.append(Equation("split", (x,), tuple(parts), {"sizes": (1, 0, 2), "axis": 0}, "", ""))
+    graph = sketch.graph(sketch.add("concatenate", parts[2], parts[1], parts[0], shape=(3, 2), dimension=0))
+    numbers = np.arange(6, dtype=np.float32).reshape(3, 2)
+    np.testing.assert_array_equal(tj.compile(graph)(numbers), numbers[[1, 2, 0]])

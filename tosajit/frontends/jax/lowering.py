@@ -110,6 +110,11 @@ class Walk:
             declared.check(1, None)
             self._look(equation, name, equation.source or self.source)
             return
+        if all(0 in one.shape for one in equation.outputs):
+            for one in equation.outputs:
+                kind = type_of(one.type)
+                self.values[one.number] = Operand(self.trace, np.zeros(one.shape, kind.storage), kind, name)
+            return
         operands = tuple(map(self._operand, equation.inputs))
         typed = operands[declared.typed] if len(operands) > declared.typed else None
         declared.check(1, None if typed is None else typed.type.label)

@@ -14,7 +14,6 @@ from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.indices import numbered
 from tosajit.frontends.common.layout import joined, part, reshaped, small, transposed
 from tosajit.frontends.common.slices import Range, cut, strided
-from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.jax.node import Node, dtype_of
 from tosajit.frontends.jax.operators import MOVED, operator
@@ -120,13 +119,12 @@ class SplitAttributes(Attributes):
 
 
 @operator("split", SplitAttributes, types=MOVED)
-def split(node: Node, options: SplitAttributes) -> tuple[Tensor, ...]:
+def split(node: Node, options: SplitAttributes) -> tuple[Tensor | Array, ...]:
     """Parts of a tensor along a dimension."""
     value, starts = node[0].tensor, accumulate(options.sizes, initial=0)
-    if 0 in options.sizes:
-        raise Refused("one of its parts has no elements, and TOSA's tensors have some")
     return tuple(
-        part(value, options.axis, start, size) for start, size in zip(starts, options.sizes, strict=False)
+        part(value, options.axis, start, size) if size else np.zeros(output.shape)
+        for start, size, output in zip(starts, options.sizes, node.record.outputs, strict=False)
     )
 
 
