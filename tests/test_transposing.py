@@ -14,7 +14,7 @@ import tosajit as tj
 from tests.test_host import LIBRARIES
 from tosajit import ops
 from tosajit.dtypes import BF16, BOOL, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
-from tosajit.host.transpose import transpose
+from tosajit.host.transpose import texts, transpose
 from tosajit.kernels.contract.spec import side_of
 from tosajit.kernels.sets.registry import instruction_set
 
@@ -100,3 +100,33 @@ def test_squares_of_words_fit_the_registers(lanes: int, size: int, side: int) ->
     isa = instruction_set()
     assert isa is not None
     assert side_of(replace(isa, lanes=lanes), size) == side
+
+
+@pytest.mark.parametrize("library", [name for name in LIBRARIES if name != "none"])
+@pytest.mark.parametrize(
+    ("shape", "perms"),
+    [
+        ((64, 64), (1, 0)),
+        ((3, 64), (1, 0)),
+        ((64, 8), (1, 0)),
+        ((5, 64, 64), (0, 2, 1)),
+        ((7, 33, 5, 35), (2, 3, 0, 1)),
+        ((3, 5, 7, 64, 2), (2, 1, 0, 4, 3)),
+    ],
+)
+@pytest.mark.parametrize("dtype", [INT8, BF16, FP32], ids=repr)
+def test_axes_outside_make_no_other_kernel(
+    shape: tuple[int, ...],
+    perms: tuple[int, ...],
+    dtype: DType,
+    library: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So the package brings all kernels along, but those of more axes."""
+    monkeypatch.setenv("TOSAJIT_CPU", library)
+    isa = instruction_set()
+    assert isa is not None
+    nests = [section.nest for section in transposed(drawn(dtype, shape), perms).program.sections]
+    units = [transpose(nest, isa) for nest in nests]
+    assert {unit.source for unit in units if unit} <= set(texts(isa))
+    assert any(units)

@@ -45,12 +45,16 @@ from itertools import product
 from pathlib import Path
 import tosajit as tj
 from tosajit.kernels import objects, ready, repeated
+from tosajit.host import transpose
 from tosajit.kernels.generic.code import texts
+from tosajit.kernels.sets.registry import instruction_set
 from tosajit.kernels.versions import compiler
 objects.cores = lambda: 1  # there is a process for each core already
 ready.FOLDER = Path(sys.executable)  # which has no kernels
 Path(os.environ["TOSAJIT_CACHE"], ready.COMPILER).write_text(compiler().hex())
 objects.compile_kernels([*texts(), repeated.text()], False)  # which run any elementwise group, and loops
+if isa := instruction_set():
+    objects.compile_kernels(transpose.texts(isa), False)
 for path in sys.argv[1:]:
     for threads, generic in product((1, 2), ("never", "always")):
         tj.compile(path, threads=threads, progress=False, generic=generic)

@@ -67,8 +67,23 @@ else:
 """
 """Matrices that are dense where their rows are short; a tile may have a part of them."""
 
+SIZES = 1, 2, 4
+"""Bytes of the elements."""
+Form = tuple[str, str]
+"""What moves matrices, and the text that calls it."""
+
 FIRST, EACH = 8, 4
 """The slot of the first axis outside, and how many each has."""
+LOOPS = 3
+"""Axes outside that every kernel has, so that few kernels do most groups; what is not there is one long."""
+NONE = 0, 1, 0, 0
+"""The numbers of such an axis."""
+
+
+def texts(isa: InstructionSet) -> tuple[str, ...]:
+    """The kernels of all groups but those with many axes."""
+    forms = [(size, form) for size in SIZES for form in _forms(size)]
+    return tuple(_text(LOOPS, size, form, isa) for size, form in forms)
 
 
 def transpose(group: Nest, isa: InstructionSet) -> Unit | None:
@@ -81,7 +96,7 @@ def transpose(group: Nest, isa: InstructionSet) -> Unit | None:
     axes, size = len(group.axes), BYTES[source.type]
     steps = source.steps(axes), write.access.steps(axes)
     rows, columns = ([axis for axis in range(axes) if step[axis] == 1] for step in reversed(steps))
-    if len(rows) != 1 or len(columns) != 1 or rows == columns or size > 4:
+    if len(rows) != 1 or len(columns) != 1 or rows == columns or size not in SIZES:
         return None
     (row,), (column,) = rows, columns
     extents = group.axes[row].extent, group.axes[column].extent
@@ -90,25 +105,31 @@ def transpose(group: Nest, isa: InstructionSet) -> Unit | None:
     return None if form is None else _unit((row, column), steps, size, form, isa)
 
 
-def _form(
-    extents: tuple[int, int], pitches: tuple[int, int], size: int, isa: InstructionSet
-) -> tuple[str, str] | None:
-    """What moves matrices of so many rows and columns, and the text that calls it."""
+def _form(extents: tuple[int, int], pitches: tuple[int, int], size: int, isa: InstructionSet) -> Form | None:
+    """How matrices of so many rows and columns are moved."""
     (rows, columns), lanes = extents, isa.register_bytes // size
+    squares, *few = _forms(size)
     if min(extents) >= side_of(isa, size):
-        return f"transpose_{8 * size}", MATRIX
+        return squares
     if rows in FEW and pitches[1] == rows and columns >= lanes:
-        return f"interleave_rows_{rows}_{8 * size}", FEW_ROWS
+        return few[FEW.index(rows)]
     if columns in FEW and pitches[0] == columns and rows >= lanes:
-        return f"part_columns_{columns}_{8 * size}", FEW_COLUMNS
+        return few[len(FEW) + FEW.index(columns)]
     return None
+
+
+def _forms(size: int) -> list[Form]:
+    """All ways to move elements of so many bytes: by squares, few rows, few columns."""
+    rows = [(f"interleave_rows_{few}_{8 * size}", FEW_ROWS) for few in FEW]
+    columns = [(f"part_columns_{few}_{8 * size}", FEW_COLUMNS) for few in FEW]
+    return [(f"transpose_{8 * size}", MATRIX), *rows, *columns]
 
 
 def _unit(
     matrix: tuple[int, int],
     steps: tuple[tuple[int, ...], tuple[int, ...]],
     size: int,
-    form: tuple[str, str],
+    form: Form,
     isa: InstructionSet,
 ) -> Unit:
     """The words of a group whose matrices have these axes for rows and columns."""
@@ -121,14 +142,17 @@ def _unit(
         derived += [Word(slot, 0, ((layout.first + axis, 1),)), Word(slot + 1, 0, ((layout.end + axis, 1),))]
     for axis in outside:
         words += [0, 0, *(step[axis] * size for step in steps)]
-    return Unit("transpose", _text(len(outside), size, form, isa), {}, tuple(words), tuple(derived), 0)
+    words += NONE * (LOOPS - len(outside))
+    return Unit(
+        "transpose", _text(max(LOOPS, len(outside)), size, form, isa), {}, tuple(words), tuple(derived), 0
+    )
 
 
-def _text(loops: int, size: int, form: tuple[str, str], isa: InstructionSet) -> str:
+def _text(loops: int, size: int, form: Form, isa: InstructionSet) -> str:
     """The kernel for elements of so many bytes, with loops around the matrices."""
     parts = [LOOP.format(axis=n, slot=FIRST + EACH * n, around=n - 1 if n else "") for n in range(loops)]
     name, matrix = form
-    numbers = {"bits": 8 * size, "bytes": size, "around": loops - 1 if loops else ""}
+    numbers = {"bits": 8 * size, "bytes": size, "around": loops - 1}
     numbers |= {"side": side_of(isa, size), "line": LINE // size, "lanes": isa.register_bytes // size}
     few = name.split("_")[-2]
     parts.append(matrix.format(name=name, few=few, **numbers))
