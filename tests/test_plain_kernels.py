@@ -9,14 +9,14 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.plain_kernels import Kernels
+from tests.plain_kernels import Kernels, at
 from tests.summing import summed, summed_by_channel
 from tests.test_contract_kernels import OUTPUT, Guarded, arguments, guarded, integers
 from tosajit.arrays import Array
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
-from tosajit.kernels.contract.slots import ENDED, FAR, DepthwiseSlot, PackSlot, Slot
+from tosajit.kernels.contract.slots import ENDED, FAR, DepthwiseSlot, PackSlot, Slot, TileJob
 from tosajit.kernels.contract.source import (
     contract_source,
     depthwise_gather_source,
@@ -283,6 +283,41 @@ def test_lines_of_results_that_are_far_are_fetched_before_their_sums(isa: Instru
     registers = range(out.address, out.address + out.array.nbytes, isa.register_bytes)
     fetched = kind & FAR and isa.register_bytes == LINE
     assert set(kernels.vectors.to_write) == (set(registers) if fetched else set())
+
+
+@sets
+def test_tiles_that_end_in_registers_are_done_one_after_another(isa: InstructionSet) -> None:
+    height = min(isa.tiles_of("f32").block, isa.tiles_of("f32").heights[-1])
+    rows, steps = 5 * height + 1, isa.tiles_of("f32").short_steps + 1
+    g = Geometry((1, 1, 1, rows), (1, 1, 1, rows), steps, isa.lanes * isa.panels, element_bytes=4)
+    x, weights = (np.arange(n * steps, dtype=np.float32).reshape(n, steps) for n in (rows, g.out_channels))
+    packed, none = pack.pack_weights(isa.lanes, weights, 1), np.zeros(1, np.float32)
+    kernels, out = Counting(isa), Guarded((*g.output, g.out_channels), np.float32)
+    spec, end = ContractSpec(isa, "convolution", "f32", "f32"), Epilogue(in_registers=True)
+    convolved(kernels, isa, g, x[None, None, None], packed, none, out, spec, end, SIGN=ENDED)
+    np.testing.assert_allclose(out.array.reshape(rows, -1), x @ weights.T, rtol=1e-5)
+    assert kernels.tiles == [4, 1, 1]
+
+
+class Counting(Kernels):
+    """Kernels, and how many tiles of float32 were done in each call."""
+
+    def __init__(self, isa: InstructionSet) -> None:
+        super().__init__(isa)
+        self.tiles: list[int] = []
+
+    def address(self, source: str) -> int:
+        number = super().address(source)
+        if "tile_f32" not in source:
+            return number
+        run = self._known[number]
+
+        def counted(job: int) -> None:
+            self.tiles.append(int(at(job + 8 * TileJob.TILES, np.int64, 1)[0]))
+            run(job)
+
+        self._known[number] = counted
+        return number
 
 
 def assert_all_fetched(kernels: Kernels, packed: Array) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from tosajit.kernels.contract.slots import FAR, GatherJob, RescaleJob, RowsJob, Slot, TileJob
+from tosajit.kernels.contract.slots import GatherJob, RescaleJob, RowsJob, Slot, TileJob
 from tosajit.kernels.contract.structure import (
+    BLOCK,
     CAREFUL,
     CHUNK,
     COLUMNS,
@@ -22,7 +23,6 @@ from tosajit.kernels.contract.structure import (
     IN_REGISTERS,
     LANES,
     LEAST_BYTES,
-    LINES,
     LOW,
     MASKED,
     MATRICES,
@@ -42,7 +42,6 @@ from tosajit.kernels.contract.structure import (
     call,
     copy_run,
     epilogue,
-    fetch_results,
     fill_run,
     flip_rows,
     gather_rows,
@@ -51,6 +50,7 @@ from tosajit.kernels.contract.structure import (
     load_i32,
     load_i64,
     local,
+    lowest,
     reload_i64,
     reload_sum,
     reload_u16,
@@ -269,7 +269,7 @@ def kernel_floats(args: int) -> None:
     table, place = load_i64(args, Slot.SCRATCH), load_i64(args, Slot.SUMS)
     m, m_hi, n_hi = load_i64(args, Slot.M_LO), load_i64(args, Slot.M_HI), load_i64(args, Slot.N_HI)
     offsets, words = local(OFFSETS_BYTES), local(ROWS * 2 * REGISTER)
-    gathering, tiling = local(64), local(232)
+    gathering, tiling = local(64), local(240)
     panel, kept = (table + load_i64(args, Slot.TABLE_BYTES) + 63) & ~63, (table + place + 63) & ~63
     store_i64(gathering, GatherJob.ARGS, args)
     store_i64(gathering, GatherJob.OFFSETS, offsets)
@@ -300,6 +300,7 @@ def kernel_floats(args: int) -> None:
                 row = 0
                 while row < rows:
                     height = height_of_floats(rows - row, rows, steps, columns)
+                    tiles = tiles_of(rows - row, height) if inside and block >= steps else 1
                     first = min(row, rows - height)
                     store_i64(tiling, TileJob.A, a + first * a_row + 4 * step)
                     store_i64(tiling, TileJob.HEIGHT, height)
@@ -308,29 +309,25 @@ def kernel_floats(args: int) -> None:
                     fetch_following(args, tiling, first, share, column, turn)
                     store_i64(tiling, TileJob.OFFSETS, offsets + first * 8)
                     store_i64(tiling, TileJob.DONE, row - first)
-                    fetch_far(tiling)
+                    store_i64(tiling, TileJob.TILES, tiles)
                     call(load_i64(args, Slot.TILE), tiling)
                     if last and not inside:
                         done, totals = row - first, load_i64(tiling, TileJob.WORDS)
                         finish_tile(offsets + first * 8, totals, done, height, column, columns)
-                    row = first + height
+                    row = first + tiles * height
                     sums += ROWS * 2 * REGISTER
         m += rows
 
 
 def height_of_floats(left: int, rows: int, steps: int, columns: int) -> Any:
-    """The height of the next tile: a low one where steps are few, until what is left is evened out."""
-    height = height_of(left, rows)
-    if steps <= SHORT_STEPS and columns >= LANES and left >= 2 * LOW:
-        height = LOW
-    return height
+    """The height of the next tile: low ones where steps are few; what is left in the end is evened out."""
+    height = LOW if steps <= SHORT_STEPS and columns >= LANES else lowest(BLOCK)
+    return height if left >= 2 * height else height_of(left, rows)
 
 
-def fetch_far(tiling: int) -> None:
-    """Fetch the lines that a tile will write, if they are far."""
-    if LINES:
-        if load_i64(tiling, TileJob.FUSED) >= FAR:
-            fetch_results(tiling)
+def tiles_of(left: int, height: int) -> Any:
+    """How many tiles follow one another that are as high."""
+    return max(1, left // height - 1)
 
 
 def start_block(tiling: int, step: int, steps: int) -> None:

@@ -73,7 +73,6 @@ PROCEDURES: Mapping[str, Procedure] = {
     "tile_rescale_matrices": Procedure(matrices.tile_rescale_matrices),
     "rescale_i8": Procedure(requant.rescale_i8),
     "least_bf16": Procedure(tile.least_bf16),
-    "fetch_results": Procedure(tile.fetch_results),
     "interleave_i8": Procedure(interleave.interleave_i8),
     "interleave_wide_i8": Procedure(interleave.interleave_wide_i8),
     "interleave_i16": Procedure(interleave.interleave_i16),

@@ -310,6 +310,8 @@ class TileJob(Numbered):
     OTHER = auto()
     DONE = auto()
     """float32: rows that are done, whose results stay."""
+    TILES = auto()
+    """float32 that is finished in registers: so many tiles, each below the one before."""
     SHIFT = auto()
     SCALE = auto()
     """float32: what results are multiplied by."""

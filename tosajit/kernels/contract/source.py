@@ -19,8 +19,7 @@ from tosajit.kernels.contract import (
     winograd,
 )
 from tosajit.kernels.contract.agreed import RADIX, STEPS
-from tosajit.kernels.contract.slots import FAR
-from tosajit.kernels.contract.spec import LEAST_BYTES, LINE, MAX_PANEL_ROWS, ContractSpec, Epilogue
+from tosajit.kernels.contract.spec import LEAST_BYTES, MAX_PANEL_ROWS, ContractSpec, Epilogue
 from tosajit.kernels.instances import called_names
 from tosajit.kernels.sets.description import InstructionSet
 
@@ -180,8 +179,6 @@ def _values(spec: ContractSpec) -> dict[str, object]:
         "BLOCK": height or isa.block,
         "LOW": isa.low,
         "SHORT_STEPS": isa.short_steps,
-        "FAR": FAR,
-        "LINES": isa.register_bytes == LINE,
         "OFFSETS_BYTES": 8 * MAX_PANEL_ROWS,
         "LEAST_BYTES": LEAST_BYTES,
         "BIAS": isa.bias if left == "i8" else 0,

@@ -20,8 +20,6 @@ BLOCK = 12
 """Rows among which heights of tiles are evened out."""
 LOW, SHORT_STEPS = 1, 0
 """The height of tiles of float32 of so few steps and a whole panel, as long as there are two of them."""
-LINES = True
-"""Whether a register is a cache line: a tile then stores many at once, and waits for those that are far."""
 OFFSETS_BYTES = 1920
 """Room for where the rows of a panel of A go."""
 LEAST_BYTES = 64
@@ -75,7 +73,7 @@ fill_run = gather_rows = add_row_sums = widen_add_rows = copy_run
 tile = tile_small_bf16 = tile_rescale_i8 = rescale_i8 = copy_run
 row_sums_i8 = row_rescale_i8 = pixel_sums_i8 = pixel_rescale_i8 = copy_run
 interleave_i8 = interleave_i16 = depthwise = depthwise_rescale_i8 = copy_run
-pack_i8 = pack_halves = least_bf16 = fetch_results = copy_run
+pack_i8 = pack_halves = least_bf16 = copy_run
 copy_rows = copy_rows_by = fill_rows = greatest = mean = copy_run
 transform_inputs = transform_wide_inputs = transform_lines = transform_sums = transform_line_sums = copy_run
 transform_sums_of_squares = transform_squares = transform_square_sums = copy_run

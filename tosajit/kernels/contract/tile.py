@@ -7,7 +7,7 @@ register of B that meets them: B is packed as [columns / lanes][steps][lanes][4 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from tosajit.kernels.contract.ending import Ending
@@ -15,7 +15,7 @@ from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import Product
 from tosajit.kernels.contract.record import Record
-from tosajit.kernels.contract.slots import TileJob
+from tosajit.kernels.contract.slots import FAR, TileJob
 from tosajit.kernels.contract.spec import LINE
 from tosajit.kernels.sets.values import Register, Value
 from tosajit.kernels.sets.vectors import Vectors
@@ -27,7 +27,7 @@ HALVES = 2
 def tile(product: Product, v: Vectors, address: Value) -> None:
     """Store the sums of rows of A times panels of B (`TileJob`), from the start values of the columns.
 
-    Those of float32 may be finished first.
+    Those of float32 may be finished first, of several tiles.
 
     There is a function for each size of tile. Accumulation wraps at 32 bits. Steps may be 0.
     """
@@ -49,42 +49,57 @@ def tile(product: Product, v: Vectors, address: Value) -> None:
 def _stored(body: TileLoops | PairLoops, v: Vectors, address: Value) -> None:
     job = Record(v, address)
     operands = Operands.of(job, body.product.fetches, body.product.floats)
-    words, sums = job[TileJob.WORDS], body.sums(v, operands, job[TileJob.INITIAL])
-
-    def store() -> None:
-        for place, total in zip(places_of(v, body.rows, body.panels), sums, strict=True):
-            v.store(total, words + place)
-
-    def end() -> None:
-        out, other, done, offsets = (
-            job[slot] for slot in (TileJob.OUT, TileJob.OTHER, TileJob.DONE, TileJob.OFFSETS)
-        )
-        places = [v.loaded(offsets + 8 * row) << 2 for row in range(body.rows)]
-        # Results of rows that are done may lie where their addends were: those of now are none.
-        rows = [v.choose(done > row, words, out + place) for row, place in enumerate(places)]
-        others = [other + place for place in places]
-        lanes = body.lanes(v, body.panels - 1) if isinstance(body, TileLoops) else None
-        Ending.of_tile(v, job).store(sums, rows, v.number(0), others, lanes)
-
     if body.product.ends:
-        v.when(job[TileJob.FUSED] > 0, end, store)
+        _ended(body, v, job, operands)
     else:
-        store()
+        _store(v, job, body, body.sums(v, operands, job[TileJob.INITIAL]))
 
 
-def fetch_results(v: Vectors, address: Value) -> None:
-    """Have the lines that a tile of float32 will write come while it sums (`TileJob`)."""
-    job, step = Record(v, address), v.isa.register_bytes
-    out, offsets = job[TileJob.OUT], job[TileJob.OFFSETS]
-    last = v.choose(job[TileJob.COLUMNS] > v.isa.lanes, v.number(step), 0)
+def _store(v: Vectors, job: Record, body: TileLoops | PairLoops, sums: Sequence[Register]) -> None:
+    words = job[TileJob.WORDS]
+    for place, total in zip(places_of(v, body.rows, body.panels), sums, strict=True):
+        v.store(total, words + place)
 
-    def row(index: Value, _: Sequence[Value]) -> Sequence[Value]:
-        first = out + (v.loaded(offsets + index * 8) << 2)
-        v.fetch_to_write(first)
-        v.fetch_to_write(first + last)
-        return []
 
-    v.loop(job[TileJob.HEIGHT], [], row)
+def _ended(body: TileLoops | PairLoops, v: Vectors, job: Record, operands: Operands) -> None:
+    """Tiles one below the other, so that what is around sums overlaps with those of the next tile."""
+    fused, step = job[TileJob.FUSED], operands.following[1]
+    height, fetched = operands.a_row * body.rows, operands.segments * operands.steps * step
+
+    def one(_: Value, values: Sequence[Value]) -> Sequence[Value]:
+        a, following, offsets = values
+        if v.isa.register_bytes == LINE:
+            v.when(fused >= FAR, partial(_fetch_results, v, job, body, offsets))
+        sums = body.sums(v, replace(operands, a=a, following=(following, step)), job[TileJob.INITIAL])
+        end, store = partial(_end, v, job, body, offsets, sums), partial(_store, v, job, body, sums)
+        v.when(fused > 0, end, store)
+        return [a + height, following + fetched, offsets + 8 * body.rows]
+
+    tiles = v.choose(fused > 0, job[TileJob.TILES], 1)
+    v.loop(tiles, [operands.a, operands.following[0], job[TileJob.OFFSETS]], one)
+
+
+def _end(
+    v: Vectors, job: Record, body: TileLoops | PairLoops, offsets: Value, sums: Sequence[Register]
+) -> None:
+    words, out, other, done = (
+        job[slot] for slot in (TileJob.WORDS, TileJob.OUT, TileJob.OTHER, TileJob.DONE)
+    )
+    places = [v.loaded(offsets + 8 * row) << 2 for row in range(body.rows)]
+    # Results of rows that are done may lie where their addends were: those of now are none.
+    rows = [v.choose(done > row, words, out + place) for row, place in enumerate(places)]
+    others = [other + place for place in places]
+    lanes = body.lanes(v, body.panels - 1) if isinstance(body, TileLoops) else None
+    Ending.of_tile(v, job).store(sums, rows, v.number(0), others, lanes)
+
+
+def _fetch_results(v: Vectors, job: Record, body: TileLoops | PairLoops, offsets: Value) -> None:
+    """Have the lines that a tile will write come while it sums."""
+    out = job[TileJob.OUT]
+    for row in range(body.rows):
+        first = out + (v.loaded(offsets + 8 * row) << 2)
+        for panel in range(body.panels):
+            v.fetch_to_write(first + panel * LINE)
 
 
 def loops(v: Vectors, product: Product, rows: int, panels: int, half: bool = False) -> TileLoops | PairLoops:
