@@ -95,7 +95,7 @@ class _Found(NamedTuple):
     reports: tuple[Report, ...]
 
 
-class _Core(NamedTuple):
+class Core(NamedTuple):
     """What a core's share of groups is planned for, and what is known from plans before."""
 
     target: Target
@@ -120,6 +120,19 @@ def lesser_than(machine: Machine, idle: int = 0) -> list[Lesser]:
     return sorted(found, key=lambda one: sum(map(ne, one, WHOLE)))[1:]
 
 
+def core_for(machine: Machine, target: Target, lesser: Lesser, alone: bool) -> Core:
+    """A core as plans see it, with its share of the bandwidth if it is not alone."""
+    core, rate = machine.core, machine.core.offchip.bandwidth_bytes_per_second
+    if rate is not None:
+        rate = lesser.rate or rate / (1 if alone else machine.cores - lesser.idle)
+        core = core.replace({"offchip.bandwidth_bytes_per_second": rate})
+    if lesser.channels is not None:
+        core = core.replace({"dma.channels": min(lesser.channels, core.dma.channels)})
+    if not lesser.level2:
+        core, target = core.replace({"level2": None}), replace(target, level2_bytes=0)
+    return Core(target, estimator(core), Known())
+
+
 class _Spreader:
     """A network and a machine, and the ways that have been followed."""
 
@@ -128,7 +141,7 @@ class _Spreader:
     ) -> None:
         self.nests, self.operands, self.machine, self.target = nests, operands, machine, target
         self.found: list[_Found] = []
-        self.cores: dict[tuple[Lesser, bool], _Core] = {}
+        self.cores: dict[tuple[Lesser, bool], Core] = {}
         self.tries = 1 + LESSER // max(len(nests), 1)
 
     @property
@@ -146,7 +159,7 @@ class _Spreader:
         alone = all(way == ways[0] and isinstance(way, int) for way in ways)
         core = self.cores.get((lesser, alone))
         if core is None:
-            core = self.cores[lesser, alone] = self._core(lesser, alone)
+            core = self.cores[lesser, alone] = core_for(self.machine, self.target, lesser, alone)
         made = plan_cores(
             self.nests,
             self.operands,
@@ -159,19 +172,6 @@ class _Spreader:
             idle=lesser.idle,
         )
         return made if isinstance(made, Infeasible) else replace(made, channels=lesser.channels)
-
-    def _core(self, lesser: Lesser, alone: bool) -> _Core:
-        """A core as plans see it."""
-        machine, core, target = self.machine, self.machine.core, self.target
-        rate = core.offchip.bandwidth_bytes_per_second
-        if rate is not None:
-            rate = lesser.rate or rate / (1 if alone else machine.cores - lesser.idle)
-            core = core.replace({"offchip.bandwidth_bytes_per_second": rate})
-        if lesser.channels is not None:
-            core = core.replace({"dma.channels": lesser.channels})
-        if not lesser.level2:
-            core, target = core.replace({"level2": None}), replace(target, level2_bytes=0)
-        return _Core(target, estimator(core), Known())
 
     def best(self) -> SpreadProgram | Infeasible:
         """The fastest of some: those of the machine, and those that a lesser one would have.

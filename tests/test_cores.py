@@ -307,14 +307,6 @@ def test_explorations_in_closed_form_say_what_they_do_not_know() -> None:
     assert followed.reasons() == {}
 
 
-def test_plans_are_for_one_core() -> None:
-    graph = tj.samples.load("ds_cnn")
-    with pytest.raises(tj.PlanError, match="plans are for one core"):
-        tj.plan(graph, two())
-    with pytest.raises(tj.PlanError, match="plans are for one core"):
-        tj.simulate(graph, two(), plan=tj.plan(graph, two().core))
-
-
 def test_two_cores_do_resnet50_at_least_1_7_times_as_fast_where_the_bandwidth_allows_it() -> None:
     limits = {"bandwidth_bytes_per_second": 64e9, "hop_latency_cycles": 20}
     report = tj.simulate(resnet50(), machine_of("systolic-32", topology=limits))

@@ -58,6 +58,7 @@ def on_own_cores(programs: Sequence[SpreadProgram], names: Sequence[str]) -> Spr
         phases=tuple(phases),
         ways=(),
         undivided=frozenset(),
+        division=None,
     )
 
 

@@ -71,6 +71,8 @@ class Division:
     """By core, of what it uses; kinds are as the core sees them."""
     spread: Mapping[str, frozenset[str]]
     """The buffers of each tensor that has some."""
+    common: frozenset[str]
+    """Tensors that stay in the common memory, as was asked for."""
 
     def nests(self, core: int) -> list[Nest]:
         """What a core does, in order."""
@@ -93,7 +95,7 @@ def divide(
         turns += [Turn(core, nest, 2 * step + 1) for core, nest in _pulls(given, buffers)]
     known = tuple(_operands(turns, core, operands, buffers) for core in range(cores))
     spread = {name: frozenset(one.name(core) for core in one.held) for name, one in buffers.items()}
-    return Division(tuple(turns), known, spread)
+    return Division(tuple(turns), known, spread, frozenset(shared))
 
 
 def can_split(nest: Nest, way: Way) -> bool:

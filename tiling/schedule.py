@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tiling.cores import Way
 from tiling.nest import Nest
-from tiling.program import Image, Operand, Program, Section
+from tiling.program import Image, Operand, Parcels, Program, Section
 
 IN_PLACE = 0
 """Copies of a box that is none: the operand is used where it is."""
@@ -23,6 +24,8 @@ class Box:
     copies: int | None = None
     """None: as the planner likes; 0: no box, the tensor is used where it is, if units reach that."""
     address: int | None = None
+    ahead: Parcels = ()
+    """On several cores: what comes ahead of the first box, as long as all addresses are as they are here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +58,34 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Sharing:
+    """How several cores share the groups."""
+
+    ways: Mapping[str, Way] = field(default_factory=dict)
+    """By group: `rows`, `channels`, or the number of the core that does it alone."""
+    common: tuple[str, ...] | None = None
+    """Tensors in the memory behind all scratchpads; None: those whose parts find no room in these."""
+    idle: int = 0
+    """The last cores, so many, have nothing to do."""
+    channels: int | None = None
+    """Of each core's DMA that are used."""
+    level2: bool = True
+    """Whether tensors may live there."""
+
+
+@dataclass(frozen=True, slots=True)
 class Schedule:
-    """How the groups of a part of a graph run."""
+    """How the groups of a part of a graph run.
+
+    On several cores names of groups and tensors begin with that of the core: `core 0: conv`.
+    """
 
     groups: Mapping[str, Choice] = field(default_factory=dict)
     cascades: tuple[Cascade, ...] | None = None
     scratchpad: Mapping[str, int | None] | None = None
     """The tensors that live in the scratchpad, with their addresses."""
+    sharing: Sharing | None = None
+    """None where there is one core."""
 
 
 def schedule_of(program: Program, nests: Sequence[Nest], operands: Collection[str]) -> Schedule:
@@ -89,7 +113,7 @@ def _choice(section: Section) -> Choice:
 
 
 def _box(image: Image | None) -> Box:
-    return Box(IN_PLACE) if image is None else Box(image.copies, image.address)
+    return Box(IN_PLACE) if image is None else Box(image.copies, image.address, image.ahead)
 
 
 def axis_names(nest: Nest) -> list[str]:

@@ -21,7 +21,7 @@ from tiling.program import Operand, Program, Section
 from tiling.residence import Residence, stays
 from tiling.schedule import Cascade, Choice, Schedule, group_names, helps, section_names
 from tiling.target import Target
-from tiling.verify_program import verify_layout
+from tiling.verify_program import ahead_faults, verify_layout
 from tiling.wishes import (
     PlanFault,
     Wish,
@@ -287,7 +287,8 @@ class _Scheduled:
         )
         program = Program(self.target, arranged, shared, arena, total, level2_bytes=level2)
         fits = total <= (self.target.scratch_bytes or 0)
-        return program if fits and not verify_layout(program) and not any(self._misplaced(program)) else None
+        faults = (*verify_layout(program), *ahead_faults(program), *self._misplaced(program))
+        return program if fits and not faults else None
 
     def _placed(self, step: int, wish: Wish, operands: Mapping[str, Operand]) -> Section | None:
         nest = self.nests[step]
@@ -301,7 +302,8 @@ class _Scheduled:
         if found.section.accumulator is not None:
             addresses[-1] = wish.accumulator
         given = {number: address for number, address in addresses.items() if address is not None}
-        return placed(found.section, given) if len(given) == len(addresses) else None
+        ahead = {number: wish.boxes[number].ahead for number in addresses if number >= 0}
+        return placed(found.section, given, ahead) if len(given) == len(addresses) else None
 
 
 def _end(size: int, offset: int, target: Target) -> int:

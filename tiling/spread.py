@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from tiling.choose import Estimate
 from tiling.cores import Division, Way, can_split, divide
@@ -13,6 +14,7 @@ from tiling.plan import Infeasible, Judge, Known, plan
 from tiling.program import Image, Operand, Program, Section
 from tiling.target import Target
 
+Refusal = TypeVar("Refusal")
 TRIES = 3
 """How often tensors whose buffers did not stay in the scratchpads are put in the common memory."""
 
@@ -37,6 +39,8 @@ class SpreadProgram(Program):
     """Members of nests that one core does alone."""
     channels: int | None = None
     """Of each core's DMA that it uses, if that has more."""
+    division: Division | None = None
+    """What each core was given to do; None for several tenants."""
 
     @property
     def split(self) -> str:
@@ -80,26 +84,51 @@ def plan_cores(
     What plans for such cores with the estimate found before may be `known`. Shares of
     the constants of a nest may come `ahead`, with those of others. The last cores may be `idle`.
     """
-    single = len(set(ways)) <= 1 and all(isinstance(way, int) for way in ways)
-    target = target if single else replace(target, cascading=False)
-    shared: set[str] = set()
     known = known or Known()
+    target = core_target(target, ways)
+
+    def planned(division: Division, core: int) -> Program | Infeasible:
+        early = dict(_ahead(division, core, ahead or {}))
+        return plan(division.nests(core), division.operands[core], target, estimate, judge, known, early)
+
+    return spread_over(nests, operands, cores, ways, planned, idle)
+
+
+def core_target(target: Target, ways: Sequence[Way]) -> Target:
+    """A core as its plan sees it: only alone may it work in stripes."""
+    single = len(set(ways)) <= 1 and all(isinstance(way, int) for way in ways)
+    return target if single else replace(target, cascading=False)
+
+
+def spread_over(
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    cores: int,
+    ways: Sequence[Way],
+    planned: Callable[[Division, int], Program | Refusal],
+    idle: int = 0,
+    common: Collection[str] | None = None,
+) -> SpreadProgram | Refusal:
+    """The programs of all cores, as they are planned for what each is to do.
+
+    Tensors whose buffers find no room are in the `common` memory, or those that are given.
+    """
+    shared = set(common or ())
     for attempt in range(TRIES):
         division = divide(nests, operands, ways, cores - idle, shared)
         programs: list[Program] = []
         for core in range(cores - idle):
-            early = dict(_ahead(division, core, ahead or {}))
-            made = plan(division.nests(core), division.operands[core], target, estimate, judge, known, early)
-            if isinstance(made, Infeasible):
+            made = planned(division, core)
+            if not isinstance(made, Program):
                 return made
             programs.append(made)
         outside = _outside(division, programs)
-        if not outside or attempt == TRIES - 1:
+        if not outside or attempt == TRIES - 1 or common is not None:
             break
         shared |= outside
     alone = [nest.members for nest, way in zip(nests, ways, strict=True) if not can_split(nest, way)]
     undivided = frozenset(name for members in alone for name in members)
-    programs += [Program(target, {}, (), 0, 0)] * idle
+    programs += [Program(programs[0].target, {}, (), 0, 0)] * idle
     return _merged(division, programs, operands, tuple(ways), undivided)
 
 
@@ -182,6 +211,7 @@ def _merged(
         phases,
         ways,
         undivided,
+        division=division,
         level2_bytes=max(
             (n * target.level2_bytes + p.level2_bytes for n, p in enumerate(programs)), default=0
         ),

@@ -35,7 +35,7 @@ def verify_layout(program: Program) -> list[str]:
         where = name_of(section.nest)
         found += [f"{where}: {fault}" for fault in _section_faults(section, program)]
     cores = program.cores if isinstance(program, SpreadProgram) else ()
-    return found or [*_address_faults(program), *(fault for core in cores for fault in _ahead_faults(core))]
+    return found or [*_address_faults(program), *(fault for core in cores for fault in ahead_faults(core))]
 
 
 # Sections.
@@ -134,7 +134,7 @@ def _address_faults(program: Program) -> Iterator[str]:
             yield f"{name} is at {offset}, which {program.target.alignment} does not divide"
 
 
-def _ahead_faults(program: Program) -> Iterator[str]:
+def ahead_faults(program: Program) -> Iterator[str]:
     """Boxes of a core that come ahead lie where nothing else is from then on."""
     alive = list(_alive(_lives(program), len(program.sections)))
     working = [n for n, section in enumerate(program.sections) if not is_pull(section, program)]

@@ -16,6 +16,7 @@ from tiling.program import Operand, Program
 from tiling.schedule import Schedule, schedule_of
 from tiling.scheduled import Outcome, Wanted, program_after
 from tiling.spread import SpreadProgram
+from tiling.spread_schedule import spread_schedule
 from tiling.target import Target
 from tosajit.compiler.multiples import with_bits
 from tosajit.compiler.pruning import with_pruned
@@ -34,7 +35,7 @@ PARTS = 1, 2, 4
 """Where groups leave less than such a part of the scratchpad, smaller ones are looked at."""
 LARGE = 64
 """Bytes from which on equal constants are one."""
-ONE_CORE = "plans are for one core: take a machine without a topology, or the core of this one: machine.core"
+ONE_CORE = "the plan is for several cores: take a machine with a topology, or plan again for this one"
 RANKS = ("contract", "reduce", "map", "move")
 
 
@@ -86,7 +87,7 @@ def planned_for(
     """
     schedule = given.parts.get(groups.name) if given is not None else None
     if schedule is not None or wanted is not None:
-        if machine.topology is not None:
+        if machine.topology is None and schedule is not None and schedule.sharing is not None:
             raise PlanError(ONE_CORE)
         return _given(groups, machine, schedule or Schedule(), wanted)
     found = [(made, _timed(made, machine)) for made in groupings(groups, machine)]
@@ -138,11 +139,17 @@ def _timed(groups: Groups, machine: Machine, target: Target | None = None) -> Pr
 def _given(groups: Groups, machine: Machine, schedule: Schedule, wanted: Wanted | None) -> Planned:
     """The program after a schedule, of the groups that it was made for."""
     from sim.planning import estimator
+    from sim.spread_after import spread_after
 
     found: list[Outcome] = []
     for made in groupings(groups, machine):
         operands = stored_operands(made, machine)
-        outcome = program_after(schedule, made.nests, operands, machine.target, estimator(machine), wanted)
+        if machine.topology is not None:
+            outcome = spread_after(schedule, made.nests, operands, machine, wanted)
+        else:
+            outcome = program_after(
+                schedule, made.nests, operands, machine.target, estimator(machine), wanted
+            )
         if isinstance(outcome, Program):
             return Planned(made, outcome)
         found.append(outcome)
@@ -150,11 +157,12 @@ def _given(groups: Groups, machine: Machine, schedule: Schedule, wanted: Wanted 
     raise PlanError(fault if isinstance(fault, tuple) else str(fault))
 
 
-def schedule_for(planned: Planned) -> Schedule:
+def schedule_for(planned: Planned, machine: Machine) -> Schedule:
     """What was chosen for a part of a graph."""
-    if isinstance(planned.program, SpreadProgram):
-        raise PlanError(ONE_CORE)
-    return schedule_of(planned.program, planned.groups.nests, planned.groups.operands)
+    groups, program = planned.groups, planned.program
+    if isinstance(program, SpreadProgram):
+        return spread_schedule(program, groups.nests, machine.target)
+    return schedule_of(program, groups.nests, groups.operands)
 
 
 def stored_operands(groups: Groups, machine: Machine) -> dict[str, Operand]:

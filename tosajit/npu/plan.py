@@ -49,4 +49,4 @@ def plan(
         made = [network.wished(one, chosen, given, known) for one in network.parts]
     else:
         made = [network.planned(one, chosen, given) for one in network.parts]
-    return Plan(chosen.name, {one.name: schedule_for(one) for one in made})
+    return Plan(chosen.name, {one.name: schedule_for(one, chosen) for one in made})

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tiling.schedule import Box, Cascade, Choice, Schedule
+from tiling.cores import Way
+from tiling.schedule import Box, Cascade, Choice, Schedule, Sharing
 from tiling.words import plain
 from tosajit.display.columns import aligned
 from tosajit.errors import PlanError
@@ -118,7 +119,19 @@ class Plan:
         before = self._named(part)
         others = [one for one in before.cascades or () if (one.first, one.last) != (first, last)]
         cascades = (*others, Cascade(first, last, stripes)) if stripes > 1 else tuple(others)
-        return self._with(part, Schedule({}, cascades))
+        return self._with(part, Schedule({}, cascades, sharing=before.sharing))
+
+    def split(self, group: str, way: Way, part: str = "main") -> Plan:
+        """The plan with a group that cores share in another way: by `rows`, by `channels`, or on one core.
+
+        How the parts run that cores then have is for the planner to choose.
+        """
+        before = self._named(part).sharing
+        if before is None:
+            raise PlanError(f"part {plain(part)} is for one core: plan it for a machine with a topology")
+        return self._with(
+            part, Schedule(sharing=replace(before, ways={**before.ways, group: way}, common=None))
+        )
 
     def _part(self, group: str) -> str:
         found = [name for name, part in self.parts.items() if group in part.groups]
@@ -140,6 +153,7 @@ class Plan:
         lines = [f"plan for {plain(self.machine)}"]
         for name, part in self.parts.items():
             lines += ["", _part_line(name, part)]
+            lines += [f"  {line}" for line in _sharing_lines(part.sharing)]
             lines += [f"  {_cascade_line(one)}" for one in part.cascades or ()]
             rows = [HEAD, *(_row(group, choice) for group, choice in part.groups.items())]
             lines += [f"  {line}" for line in aligned(rows)]
@@ -157,6 +171,17 @@ def _part_line(name: str, part: Schedule) -> str:
     if part.scratchpad is None:
         return f"part {plain(name)}: the planner chooses what lives in the scratchpad"
     return f"part {plain(name)}: {len(part.scratchpad)} tensors live in the scratchpad"
+
+
+def _sharing_lines(sharing: Sharing | None) -> Iterator[str]:
+    """The groups by how they are shared, and cores that have nothing to do."""
+    if sharing is None:
+        return
+    for way in dict.fromkeys(sharing.ways.values()):
+        names = [plain(name) for name, other in sharing.ways.items() if other == way]
+        yield f"{f'on core {way}' if isinstance(way, int) else f'by {way}'}: {', '.join(names)}"
+    if sharing.idle:
+        yield f"the last {sharing.idle} cores are idle"
 
 
 def _cascade_line(one: Cascade) -> str:

@@ -7,7 +7,8 @@ from difflib import get_close_matches
 from typing import Any, TypeVar
 
 from sim.machine.errors import shown
-from tiling.schedule import Box, Cascade, Choice, Schedule
+from tiling.cores import Way
+from tiling.schedule import Box, Cascade, Choice, Schedule, Sharing
 from tiling.words import listed, plain
 from tosajit.errors import PlanError
 
@@ -33,7 +34,7 @@ def reader(tree: object) -> tuple[str, dict[str, Schedule]]:
 
 
 def _part(read: Reader, tree: object, where: str) -> Schedule:
-    fields = read.table(tree, where, ("scratchpad", "cascades", "groups"))
+    fields = read.table(tree, where, ("cores", "scratchpad", "cascades", "groups"))
     inside = cascades = None
     if "scratchpad" in fields:
         table = read.table(fields["scratchpad"], f"{where}.scratchpad")
@@ -42,7 +43,34 @@ def _part(read: Reader, tree: object, where: str) -> Schedule:
         found = read.items(fields["cascades"], f"{where}.cascades")
         cascades = tuple(_cascade(read, one, f"{where}.cascades.{number}") for number, one in found)
     groups = read.table(fields.get("groups", {}), f"{where}.groups")
-    return Schedule({n: choice(read, value, n) for n, value in groups.items()}, cascades, inside)
+    sharing = _sharing(read, fields["cores"], f"{where}.cores") if "cores" in fields else None
+    return Schedule({n: choice(read, value, n) for n, value in groups.items()}, cascades, inside, sharing)
+
+
+def _sharing(read: Reader, tree: object, where: str) -> Sharing:
+    fields = read.table(tree, where, ("ways", "common", "idle", "channels", "level2"))
+    ways = read.table(fields.get("ways", {}), f"{where}.ways")
+    common = None
+    if "common" in fields:
+        found = read.items(fields["common"], f"{where}.common")
+        common = tuple(read.text(one, f"{where}.common.{number}") for number, one in found)
+    return Sharing(
+        {name: _way(read, way, f"{where}.ways.{name}") for name, way in ways.items()},
+        common,
+        read.number(fields.get("idle", 0), f"{where}.idle"),
+        read.number(fields["channels"], f"{where}.channels", 1) if "channels" in fields else None,
+        read.flag(fields.get("level2", True), f"{where}.level2"),
+    )
+
+
+def _way(read: Reader, value: object, where: str) -> Way:
+    match value:
+        case "rows" | "channels":
+            return value
+        case int():
+            return read.number(value, where)
+    read.fault(where, f"{shown(value)} is not 'rows', 'channels' or the number of a core")
+    return 0
 
 
 def _cascade(read: Reader, tree: object, where: str) -> Cascade:
@@ -88,9 +116,22 @@ def _boxes(read: Reader, tree: object, where: str) -> Iterator[Box]:
     several = isinstance(tree, list | tuple)
     for number, one in read.items(tree, where) if several else [(0, tree)]:
         place = f"{where}.{number}" if several else where
-        fields = read.table(one, place, ("copies", "address"))
+        fields = read.table(one, place, ("copies", "address", "ahead"))
         copies = read.optional(fields.get("copies"), f"{place}.copies")
-        yield Box(copies, read.optional(fields.get("address"), f"{place}.address"))
+        ahead = tuple(
+            _parcel(read, n, f"{place}.ahead")
+            for _, n in read.items(fields.get("ahead", ()), f"{place}.ahead")
+        )
+        yield Box(copies, read.optional(fields.get("address"), f"{place}.address"), ahead)
+
+
+def _parcel(read: Reader, tree: object, where: str) -> tuple[int, int]:
+    """A part of a box that comes ahead: how many sections, and bytes."""
+    numbers = [read.number(one, where, 1) for _, one in read.items(tree, where)]
+    if len(numbers) != 2:
+        read.fault(where, f"{shown(tree)} is not a number of groups and one of bytes")
+        return 1, 1
+    return numbers[0], numbers[1]
 
 
 class Reader:
@@ -142,6 +183,10 @@ class Reader:
             f"an integer of at least {least}" if isinstance(value, int) and value < least else "an integer"
         )
         return self._checked(value, where, lambda one: _is_number(one) and least <= one < MOST, wanted, least)
+
+    def flag(self, value: object, where: str) -> bool:
+        """True or false."""
+        return self._checked(value, where, lambda one: isinstance(one, bool), "true or false", True)
 
     def optional(self, value: object, where: str) -> int | None:
         """An integer, or nothing."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tiling.schedule import Box, Choice, Schedule
+from tiling.schedule import Box, Choice, Schedule, Sharing
 
 DEPTH = 6
 """Tables inside so many others are on one line."""
@@ -15,6 +15,8 @@ DEPTH = 6
 def part_tree(part: Schedule) -> dict[str, Any]:
     """A part as dictionaries and lists; what is open is left out."""
     tree: dict[str, Any] = {}
+    if part.sharing is not None:
+        tree["cores"] = _sharing_tree(part.sharing)
     if part.scratchpad is not None:
         tree["scratchpad"] = dict(part.scratchpad)
     if part.cascades is not None:
@@ -22,6 +24,18 @@ def part_tree(part: Schedule) -> dict[str, Any]:
             {"first": one.first, "last": one.last, "stripes": one.stripes} for one in part.cascades
         ]
     return {**tree, "groups": {name: choice_tree(choice) for name, choice in part.groups.items()}}
+
+
+def _sharing_tree(sharing: Sharing) -> dict[str, Any]:
+    """How cores share groups, as a dictionary; what is usual is left out."""
+    tree: dict[str, Any] = {"ways": dict(sharing.ways)}
+    if sharing.common is not None:
+        tree["common"] = list(sharing.common)
+    if sharing.idle:
+        tree["idle"] = sharing.idle
+    if sharing.channels is not None:
+        tree["channels"] = sharing.channels
+    return tree if sharing.level2 else {**tree, "level2": False}
 
 
 def choice_tree(choice: Choice) -> dict[str, Any]:
@@ -45,9 +59,10 @@ def choice_tree(choice: Choice) -> dict[str, Any]:
     return tree
 
 
-def _box_tree(box: Box) -> dict[str, int]:
+def _box_tree(box: Box) -> dict[str, Any]:
     fields = {"copies": box.copies, "address": box.address}
-    return {name: value for name, value in fields.items() if value is not None}
+    tree: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    return {**tree, "ahead": [list(one) for one in box.ahead]} if box.ahead else tree
 
 
 def text_of(tree: Mapping[str, Any]) -> str:
