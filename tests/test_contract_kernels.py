@@ -273,6 +273,37 @@ def test_overlapping_rows_of_a_share_their_input(
 
 
 @libraries
+@pytest.mark.parametrize(
+    ("channels", "kernel", "stride"), [(16, (3, 3), 1), (12, (3, 3), 2), (16, (5, 3), 3), (3, (3, 3), 1)]
+)
+def test_lines_of_the_output_share_gathered_lines_of_the_input(
+    library: str, channels: int, kernel: tuple[int, int], stride: int
+) -> None:
+    height, width = 47 * stride, 48 * stride
+    down = extent_out(height, kernel[0], stride, 1, 1, 1)
+    across = extent_out(width, kernel[1], stride, 1, 1, 1)
+    strides = (1, stride, stride)
+    g = Geometry((2, 1, height, width), (2, 1, down, across), channels, 20, (1, *kernel), strides, (0, 1, 1))
+    isa = named_set(library)
+    blocking = Blocking(g, isa, rounded=True)
+    alone = isa.matrices is not None or isa.byte_width > 1 or not blocking.segments
+    assert (blocking.lines == 1) == alone
+    rng = np.random.default_rng(channels)
+    x = integers(rng, np.int8, (*g.input, channels))
+    weights = integers(rng, np.int8, (20, *g.kernel, channels))
+    bias = integers(rng, np.int32, 20)
+    out = Guarded((*g.output, 20), np.int32)
+    expected = out.array.copy()
+    first, last = across + 7, g.positions - across - 3
+    whole = (convolve(x, weights, g, -5, 0) + bias).astype(np.int32)
+    expected.reshape(-1, 20)[first:last] = whole.reshape(-1, 20)[first:last]
+    box = (first, last, 0, 20)
+    convolution(g, library, x, weights, bias, out.address, zero_points=(-5, 0), box=box, rounded=True)
+    assert out.intact()
+    np.testing.assert_array_equal(out.array, expected)
+
+
+@libraries
 @pytest.mark.parametrize(("side", "channels"), [(7, 512), (14, 256)])
 def test_rows_are_gathered_one_by_one_where_tiles_would_compute_more(
     library: str, side: int, channels: int

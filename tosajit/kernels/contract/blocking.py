@@ -27,6 +27,8 @@ FAR_PANEL_BYTES = 1024 * 1024
 """The same of float32 whose weights do not stay there, if registers have 64 bytes: the cache is as large."""
 BLOCK_STEPS = 512
 """Steps of float32 that all tiles of a panel take before the next ones, so that columns stay near."""
+LINES_BYTES = 20 * 1024
+"""Gathered lines that several lines of the output share should stay in the first-level cache."""
 ROW_BLOCK_BYTES = 24 * 1024
 """Interleaved input that should stay in the first-level cache, with sums and weights."""
 MATRIX_STEPS, CALL_STEPS, GATHER_STEPS, LINE_STEPS, FAR_STEPS = 24, 240, 16, 2, 8
@@ -177,6 +179,21 @@ class Blocking:
         return self._apart_rows
 
     @property
+    def lines(self) -> int:
+        """Return how many lines of the output share gathered lines of the input; 1 if none do."""
+        stride, kernel, width = self.shape.stride[1], self.shape.kernel, self.shape.output[3]
+        follow = kernel[0] == 1 and self.shape.dilation[1] == 1 and stride < kernel[1]
+        if not self.segments or not follow or self._widths > 1 or self.panel_rows < width:
+            return 1
+        fitting = LINES_BYTES // self._segment_bytes(width)
+        return max(1, min((fitting - kernel[1]) // stride + 1, self.shape.output[2]))
+
+    @property
+    def _gathered_lines(self) -> int:
+        """Return the segments of input that there are at a time."""
+        return self.segments + (self.lines - 1) * self.shape.stride[1]
+
+    @property
     def _apart_rows(self) -> int:
         """Return how many rows to gather one by one at a time."""
         block = self._block
@@ -188,12 +205,14 @@ class Blocking:
     @property
     def _panel_bytes(self) -> int:
         if self.segments:
-            return self.segments * self._segment_bytes(self.panel_rows)
+            return self._gathered_lines * self._segment_bytes(self.panel_rows)
         return self.panel_rows * self.pitch
 
     @property
     def _table_bytes(self) -> int:
-        return 24 * self.shape.kernel[0] * self.shape.kernel[1] * self.shape.runs[0]
+        kernel = self.shape.kernel
+        lines = kernel[0] * kernel[1] + (self.lines - 1) * self.shape.stride[1]
+        return 24 * lines * self.shape.runs[0]
 
     @property
     def _widths(self) -> int:
@@ -263,6 +282,7 @@ class Blocking:
             "BLOCK_STEPS": [self._block_steps],
             "REACH": [(self.shape.kernel[2] - 1) * self.shape.dilation[2] + 1],
             "PANEL_ROWS DIRECT SEGMENTS": (self.panel_rows, int(self.is_direct), self.segments),
+            "LINES": [self.lines],
         }
         pairs = (zip(names.split(), numbers, strict=True) for names, numbers in groups.items())
         return {Slot[name]: number for name, number in chain.from_iterable(pairs)}

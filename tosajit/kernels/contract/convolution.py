@@ -67,7 +67,7 @@ from tosajit.kernels.contract.structure import (
 
 
 def gather(job: int) -> None:
-    """Find where the outputs of some rows of A go, and gather the rows unless they are used in place."""
+    """Find where the outputs of some rows of A go, and gather the rows unless they are there."""
     args = load_i64(job, GatherJob.ARGS)
     m, rows = load_i64(job, GatherJob.M), load_i64(job, GatherJob.ROWS)
     offsets, table = load_i64(job, GatherJob.OFFSETS), load_i64(job, GatherJob.TABLE)
@@ -77,6 +77,11 @@ def gather(job: int) -> None:
     direct, a_row = load_i64(args, Slot.DIRECT), load_i64(args, Slot.ROW_BYTES)
     panel = (table + load_i64(args, Slot.TABLE_BYTES) + 63) & ~63
     gathering = local(120)
+    missing = direct == 0
+    if reload_i64(job, GatherJob.UNTIL) > m:
+        line = load_i64(args, Slot.STRIDE_Y) * segment_bytes(args, rows)
+        store_i64(job, GatherJob.A, reload_i64(job, GatherJob.A) + line)
+        missing = False
     start_gathering(gathering, args, table)
     x, y = m % O_w, m // O_w
     z, y = y // O_h, y % O_h
@@ -87,9 +92,12 @@ def gather(job: int) -> None:
         place = n * out_n + z * out_z + y * out_y + x * out_x
         for i in range(count):
             store_i64(offsets, row + i, place + i * out_x)
-        if direct == 0:
-            list_runs(args, table, n, z, y)
-            gather_positions(gathering, args, panel + row * a_row, panel, count, x)
+        if missing:
+            lines = lines_at(args, m, y, count)
+            list_runs(args, table, n, z, y, lines)
+            gather_positions(gathering, args, panel + row * a_row, panel, count, x, lines)
+            store_i64(job, GatherJob.A, panel)
+            store_i64(job, GatherJob.UNTIL, m + lines * O_w if lines > 1 else 0)
         row += count
         x = 0
         y += 1
@@ -99,6 +107,15 @@ def gather(job: int) -> None:
             if z == O_d:
                 z = 0
                 n += 1
+
+
+def lines_at(args: int, m: int, y: int, count: int) -> Any:
+    """How many lines of the output to gather the input of: several if they are whole, from row m on."""
+    O_w, found = load_i64(args, Slot.O_W), 1
+    if count == O_w and load_i64(args, Slot.LINES) > 1:
+        whole = (load_i64(args, Slot.M_HI) - m) // O_w
+        found = max(1, min(min(load_i64(args, Slot.LINES), load_i64(args, Slot.O_H) - y), whole))
+    return found
 
 
 def start_gathering(gathering: int, args: int, table: int) -> None:
@@ -119,8 +136,8 @@ def start_gathering(gathering: int, args: int, table: int) -> None:
     store_i64(gathering, RowsJob.REACH, load_i64(args, Slot.REACH))
 
 
-def list_runs(args: int, table: int, n: int, z: int, y: int) -> None:
-    """List where the runs of an output row begin, and which of them exist."""
+def list_runs(args: int, table: int, n: int, z: int, y: int, lines: int) -> None:
+    """List where the runs of some lines of the output begin, and which of them exist."""
     source, I_d, I_h = load_i64(args, Slot.SOURCE), load_i64(args, Slot.I_D), load_i64(args, Slot.I_H)
     K_d, K_h, runs = load_i64(args, Slot.K_D), load_i64(args, Slot.K_H), load_i64(args, Slot.RUNS)
     in_z, in_y, in_x = load_i64(args, Slot.IN_Z), load_i64(args, Slot.IN_Y), load_i64(args, Slot.IN_X)
@@ -131,7 +148,7 @@ def list_runs(args: int, table: int, n: int, z: int, y: int) -> None:
     entry = table
     for kz in range(K_d):
         jz = first_z + kz * step_z
-        for ky in range(K_h):
+        for ky in range(K_h + (lines - 1) * load_i64(args, Slot.STRIDE_Y)):
             jy = first_y + ky * step_y
             known = -1 if jz >= 0 and jz < I_d and jy >= 0 and jy < I_h else 0
             for kx in range(runs):
@@ -141,8 +158,10 @@ def list_runs(args: int, table: int, n: int, z: int, y: int) -> None:
                 entry += 24
 
 
-def gather_positions(gathering: int, args: int, target: int, panel: int, count: int, x: int) -> None:
-    """Gather rows for positions along x, or the segments that they are parts of."""
+def gather_positions(
+    gathering: int, args: int, target: int, panel: int, count: int, x: int, lines: int
+) -> None:
+    """Gather rows for positions along x, or the segments that they are parts of, for some lines."""
     segments, reach = load_i64(args, Slot.SEGMENTS), load_i64(args, Slot.REACH)
     stride_x, tap_bytes = load_i64(args, Slot.STRIDE_X), load_i64(args, Slot.TAP_BYTES)
     store_i64(gathering, RowsJob.COLUMN, x * stride_x - load_i64(args, Slot.PAD_LEFT))
@@ -150,7 +169,7 @@ def gather_positions(gathering: int, args: int, target: int, panel: int, count: 
         taps = (count - 1) * stride_x + reach
         store_i64(gathering, RowsJob.TARGET, panel)
         store_i64(gathering, RowsJob.COUNT, 1)
-        store_i64(gathering, RowsJob.RUNS, segments)
+        store_i64(gathering, RowsJob.RUNS, segments + (lines - 1) * load_i64(args, Slot.STRIDE_Y))
         store_i64(gathering, RowsJob.RUN_BYTES, (taps * tap_bytes + REGISTER - 1) & -REGISTER)
         store_i64(gathering, RowsJob.RUN_TAPS, taps)
         store_i64(gathering, RowsJob.REACH, taps)
@@ -225,6 +244,8 @@ def kernel(args: int) -> None:
     store_i64(gathering, GatherJob.ARGS, args)
     store_i64(gathering, GatherJob.OFFSETS, offsets)
     store_i64(gathering, GatherJob.TABLE, table)
+    store_i64(gathering, GatherJob.A, panel)
+    store_i64(gathering, GatherJob.UNTIL, 0)
     start_tiling(args, tiling, words, offsets)
     if RESCALE:
         start_rescaling(args, rescaling, words, narrow, places)
@@ -238,7 +259,8 @@ def kernel(args: int) -> None:
         store_i64(gathering, GatherJob.ROWS, rows)
         store_i64(tiling, TileJob.SEGMENT, segment_bytes(args, rows) * (WIDTH if WIDE else 1))
         call(load_i64(args, Slot.GATHER), gathering)
-        a_row, a = row_bytes(args), start_of(args, table, panel, m, rows)
+        a_row = row_bytes(args)
+        a = start_of(args, table, reload_i64(gathering, GatherJob.A), m, rows)
         tell_first(args, tiling, m)
         for column in range(load_i64(args, Slot.N_LO), n_hi, COLUMNS):
             columns = min(COLUMNS, n_hi - column)
@@ -274,6 +296,8 @@ def kernel_floats(args: int) -> None:
     store_i64(gathering, GatherJob.ARGS, args)
     store_i64(gathering, GatherJob.OFFSETS, offsets)
     store_i64(gathering, GatherJob.TABLE, table)
+    store_i64(gathering, GatherJob.A, panel)
+    store_i64(gathering, GatherJob.UNTIL, 0)
     start_tiling(args, tiling, words, offsets)
     steps, block = steps_of(load_i64(args, Slot.K)), load_i64(args, Slot.BLOCK_STEPS)
     setup(args)
@@ -284,7 +308,8 @@ def kernel_floats(args: int) -> None:
         store_i64(gathering, GatherJob.ROWS, rows)
         store_i64(tiling, TileJob.SEGMENT, segment_bytes(args, rows))
         call(load_i64(args, Slot.GATHER), gathering)
-        a_row, a = row_bytes(args), start_of(args, table, panel, m, rows)
+        a_row = row_bytes(args)
+        a = start_of(args, table, reload_i64(gathering, GatherJob.A), m, rows)
         if CAREFUL:
             look_for_small(args, tiling, a, rows)
         for step in range(0, max(steps, 1), block):

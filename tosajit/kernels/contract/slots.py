@@ -72,6 +72,8 @@ class Slot(Numbered):
     """Scratch bytes ahead of the sums of these tiles, if that is not all steps."""
     TABLE_BYTES = auto()
     """Scratch bytes ahead of the gathered rows: the table of runs."""
+    LINES = auto()
+    """Lines of the output that share gathered lines of the input."""
     STRIDE_Z = auto()
     STRIDE_Y = auto()
     STRIDE_X = auto()
@@ -232,6 +234,10 @@ class GatherJob(Numbered):
     ROWS = auto()
     OFFSETS = auto()
     TABLE = auto()
+    A = auto()
+    """Where the rows are then, unless they are used in place."""
+    UNTIL = auto()
+    """The row before which all are there: those of several output lines are gathered at once."""
 
 
 class RowsJob(Numbered):
