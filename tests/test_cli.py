@@ -290,6 +290,26 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "[\n", "")
 
 
+def test_results_that_cannot_be_written_are_an_error_without_a_trace() -> None:
+    command = f"{sys.executable} -m tosajit operators > /dev/full"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (1, "tosajit: No space left on device\n")
+
+
+def test_an_output_that_lacks_characters_has_question_marks_in_their_place(small: Path) -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "tosajit", "simulate", str(small), "--machine", "tiny"]
+    done = subprocess.run(command, env=environment, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "????????" in done.stdout
+
+
+def test_a_seed_is_no_negative_number(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["run", str(small), "--random", "--seed", "-1"])
+    assert "argument --seed: expected a number of at least 0, got '-1'" in capsys.readouterr().err
+
+
 def test_the_bar_is_for_terminals(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

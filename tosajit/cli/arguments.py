@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
@@ -52,6 +53,7 @@ def _code(given: Sequence[str]) -> int:
     command = import_module(f"tosajit.cli.{options.module}")
     from tosajit.errors import TosaError
 
+    _spare_characters()
     try:
         with _noting():
             code: int = command.run(options)
@@ -59,10 +61,25 @@ def _code(given: Sequence[str]) -> int:
     except TosaError as error:
         print_error(str(error), type(error).__name__, bool(getattr(options, "json", False)))
         return FAULTS
-    except BrokenPipeError:  # the reader has seen enough: nothing more is flushed at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader has seen enough
+        _drop_output()
         return 0
+    except OSError as error:  # those of files are ours
+        _drop_output()
+        print_error(error.strerror or str(error), type(error).__name__, bool(getattr(options, "json", False)))
+        return FAULTS
     return code
+
+
+def _spare_characters() -> None:
+    """Write question marks for what the encoding of the output lacks, as rules of tables in Latin 1."""
+    if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.encoding.lower().startswith("utf"):
+        sys.stdout.reconfigure(errors="replace")
+
+
+def _drop_output() -> None:
+    """Let nothing more be flushed at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
@@ -289,7 +306,7 @@ def _files(parser: ArgumentParser, name: str, help: str) -> None:
 
 def _seed(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--seed", type=int, default=0, help="seed of the random inputs (default: %(default)s)"
+        "--seed", type=natural, default=0, help="seed of the random inputs (default: %(default)s)"
     )
 
 
