@@ -16,6 +16,7 @@ import tosajit as tj
 from tosajit import ops
 from tosajit.cli import main
 
+MODEL = tj.samples.path("ds_cnn", "model.tflite")
 X = np.arange(6, dtype=np.int8).reshape(1, 2, 3)
 SPACE = {"base": "systolic-16", "fields": {"array.rows": [8, 16]}}
 
@@ -46,6 +47,25 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: tj.compile(small(), threads="2"), "threads is '2', but must be an integer of at least 1"),  # type: ignore[arg-type]
     (lambda: tj.compile(small(), threads=10**6), "threads is 1000000, but must be at most 1024"),
+    (
+        lambda: tj.compile(small(), custom=3),  # type: ignore[arg-type]
+        "custom is 3, but must be a mapping of (domain, name) to tj.Custom",
+    ),
+    (
+        lambda: tj.compile(small(), custom={("shop", "Mine"): abs}),  # type: ignore[dict-item]
+        "custom has ('shop', 'Mine'): <built-in function abs>, but must map (domain, name) to tj.Custom",
+    ),
+    (lambda: tj.compile(small(), custom={"Mine": tj.Custom(abs)}), "custom has 'Mine': "),  # type: ignore[dict-item]
+    (lambda: tj.register_custom("shop", "Mine", 3), "its function is 3, but must be one that can be called"),  # type: ignore[arg-type]
+    (lambda: tj.explore(small(), "tiny"), "space: expected a tj.Space, got str: tj.Space("),  # type: ignore[arg-type]
+    (
+        lambda: tj.load(MODEL, weights=0.0),
+        "weights is 0.0 (--zeros), but only NNEF models have attributes and such choices: leave it out",
+    ),
+    (
+        lambda: tj.load(MODEL, shape={"x": (1,)}),  # type: ignore[arg-type]
+        "shape is {'x': (1,)}, but only NNEF models have attributes and such choices: did you mean shapes?",
+    ),
     (lambda: tj.simulate(small(), machine=None), "machine: expected a tj.Machine, a name"),  # type: ignore[arg-type]
     (lambda: tj.simulate(doubled), "doubled has not been called: give the arguments that are meant"),
     (lambda: tj.simulate(lambda x: x), "make a graph of it with tj.trace(function, *arguments)"),  # type: ignore[arg-type]
@@ -67,6 +87,11 @@ def test_a_mistake_is_told_with_its_remedy(mistake: Callable[[], object], text: 
     with pytest.raises(tj.TosaError) as caught:
         mistake()
     assert text in str(caught.value)
+
+
+def test_a_level_that_there_is_not_is_told_with_those_that_there_are() -> None:
+    with pytest.raises(ValueError, match="level is 'x', but must be one of 8K, none"):
+        tj.compile(small(), level="x")
 
 
 def test_jit_compiles_for_a_machine() -> None:

@@ -48,7 +48,7 @@ def validate(
     """
     chosen = EXTENSIONS if extensions is None else extensions
     if level not in LEVELS:
-        raise ValueError(f"{level!r}: no such level; there are {', '.join(LEVELS)}")
+        raise ValueError(f"level is {level!r}, but must be one of {', '.join(LEVELS)}")
     scope = Scope(as_graph(graph), supported(profiles, chosen), LEVELS[level])
     faults = list(_structure(scope))
     for region in graph.regions:

@@ -40,6 +40,13 @@ class Custom:
     def __post_init__(self) -> None:
         if (self.function is None) == (self.nnef is None):
             raise CompileError("an implementation of CUSTOM is either a function or a text: function=, nnef=")
+        _check_callable(self.function)
+
+
+def _check_callable(given: object) -> None:
+    if given is not None and not callable(given):
+        fault = f"its function is {given!r}, but must be one that can be called"
+        raise CompileError(f"an implementation of CUSTOM: {fault}")
 
 
 _registered: dict[tuple[str, str], Custom] = {}

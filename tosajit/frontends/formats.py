@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from os.path import isfile, lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 _SEEN = 4096
 """How many bytes are looked at to tell what a file is."""
+_CHOICES = ("signature", "shapes", "constants", "function", "narrow")
+"""What other models than those of NNEF may be given."""
+_OPTIONS = {"weights": "--zeros", "stdlib": "--stdlib", "quantized": "--quantized"}
+"""What commands call what only NNEF models have use for."""
 
 
 def load(
@@ -204,7 +209,12 @@ def _refuse(nnef: Mapping[str, object]) -> None:
     """Refuse what only NNEF models have use for."""
     for name, value in nnef.items():
         if value is not None:
-            raise FileError(f"{name} is {value!r}, but only NNEF models have attributes and such choices")
+            near = get_close_matches(name, _CHOICES, 1)
+            remedy = f"did you mean {near[0]}?" if near else "leave it out"
+            option = f" ({_OPTIONS[name]})" if name in _OPTIONS else ""
+            shown = str(value) if isinstance(value, Path) else value
+            rule = "only NNEF models have attributes and such choices"
+            raise FileError(f"{name} is {shown!r}{option}, but {rule}: {remedy}")
 
 
 def _refuse_signature(signature: str | None) -> None:

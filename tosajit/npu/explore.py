@@ -261,6 +261,7 @@ def explore(
 
     if mode not in ("analytic", "events"):
         raise InputError(f"mode is {mode!r}, but must be 'analytic' or 'events'")
+    _check_space(space)
     pool = pool_of(workers, client, mode, points, confirm)
     try:
         works, places = works_of(models, weights, level, loop_trips, signature, shapes, example_inputs)
@@ -287,6 +288,16 @@ def explore(
         pool.close(at_once=True)
         raise
     return ask(question, pool, store, progress)
+
+
+def _check_space(given: object) -> None:
+    from sim.explore.space import Space
+
+    if not isinstance(given, Space):
+        raise InputError(
+            f"space: expected a tj.Space, got {type(given).__name__}: "
+            "tj.Space(base, fields) has what varies, and tj.Space.load reads a file"
+        )
 
 
 def pool_of(workers: int | None, client: Client | None, mode: Mode, points: int | None, confirm: int) -> Pool:

@@ -49,6 +49,7 @@ def executable_of(
         raise CompileError(f"threads is {threads!r}, but must be an integer of at least 1")
     if threads > MOST_THREADS:
         raise CompileError(f"threads is {threads}, but must be at most {MOST_THREADS}")
+    _check_custom(custom)
     interpreted, modelled = _interpreted(interpret), _machine(machine, target, threads)
     chosen = modelled.target if modelled else replace(HOST if target is None else target, cores=threads)
     when = _generic(generic)
@@ -111,6 +112,15 @@ def _machine(machine: Machine | str | Path | None, target: Target | None, thread
     if threads != 1:
         raise CompileError(f"threads is {threads}, but must be 1 for a modelled machine")
     return machine_of(machine)
+
+
+def _check_custom(given: object) -> None:
+    wanted = "(domain, name) to tj.Custom"
+    if given is not None and not isinstance(given, Mapping):
+        raise CompileError(f"custom is {given!r}, but must be a mapping of {wanted}")
+    for key, value in (given or {}).items():
+        if not (isinstance(key, tuple) and len(key) == 2 and isinstance(value, Custom)):
+            raise CompileError(f"custom has {key!r}: {value!r}, but must map {wanted}")
 
 
 def _check_target(given: object) -> None:
