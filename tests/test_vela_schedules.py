@@ -424,12 +424,12 @@ def test_a_map_copied_as_32_bits_takes_what_vela_says(
     assert lowered.widened(one, Core.of(machine.array, machine), places) == cycles
 
 
-@pytest.mark.parametrize(("kind", "sums"), [("DepthwiseConv2D", True), ("MaxPool", True), ("Add", False)])
-def test_sums_and_maxima_over_channels_are_slower_as_windows(kind: str, sums: bool) -> None:
+@pytest.mark.parametrize(("kind", "slower"), [("MaxPool", True), ("Add", False)])
+def test_maxima_over_channels_are_slower_as_windows(kind: str, slower: bool) -> None:
     machine = tj.machine("ethos-u85-256/sys-dram-mid/sram-only")
     assert isinstance(machine.array, Block)
     one = Operation(kind, (1, 12, 1, 1), "Sram", read=(1, 12, 16, 1), kernel=(1, 16))
-    assert (lowered.over_channels(one, Core.of(machine.array, machine)) > 0) == sums
+    assert (lowered.over_channels(one, Core.of(machine.array, machine)) > 0) == slower
 
 
 @pytest.mark.parametrize(

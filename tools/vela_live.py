@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from validating import charges, copies, lowered, schedules, vela
+from validating import apart, charges, copies, lowered, means, schedules, softmaxes, vela
 from validating.ethos import kind_of
 from validating.facts import ROOT, Configuration
 
@@ -166,7 +166,11 @@ def compared(file: Path, configuration: Configuration, objective: str | None = N
     if isinstance(machine.array, Block):
         core = Core.of(machine.array, machine)
         nests = copies.nests_of(graph, machine, plan)
-        copied += lowered.lowered(found, core, schedules.areas(printed.log), nests)
+        log, places, stored = printed.log, schedules.areas(printed.log), copies.sizes(printed.log)
+        copied += lowered.lowered(found, core, places, nests, stored)
+        copied += means.means(found, log, graph, core, made)
+        copied += apart.apart(found, log, graph, core, nests)
+        copied += softmaxes.softmaxes(found, log, core, machine)
     return replace(pair, scheduled=made.cycles, charged=charged, copied=copied)
 
 

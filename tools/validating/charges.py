@@ -26,7 +26,7 @@ from typing import NamedTuple
 import tosajit as tj
 from sim import Report
 from sim.cost.costs import Costs
-from sim.cost.ethos.blocks import behind_of
+from sim.cost.ethos.blocks import behind_of, layer_of, shape_of
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import CHANNELS, Map, Maps, block_transfer
 from sim.cost.ethos.parts import BEAT, Part55, Part85, up
@@ -45,8 +45,10 @@ from tosajit.operators import TRANSPOSE_CONV2D
 from validating.copies import copied, tensors_of
 from validating.schedules import Operation
 
-COPIES = 0
-"""Their place among the beats under way."""
+WITHIN = frozenset({"LUT", "Relu", "Relu6", "ReluN1To1", "Relu0To1", "Clamp"})
+"""What is done with the results of an operation on their way, and no chain."""
+COPIES, STREAMED = 0, 1
+"""Their places among the beats under way: of copies, and of maps that are streamed."""
 
 
 def charge(
@@ -72,6 +74,7 @@ def charge(
     made, core = set(_made(models, plain)), Core.of(machine.array, machine)
     taken = {one.sections[0]: one for one in report.operators if len(one.sections) == 1}
     blocks = {name: one.block[-1] for one in found if one.block for name in one.names}
+    alone = {name for one in found if not set(one.along) - WITHIN for name in one.names}
     behind = {
         name: copied(core._replace(memory=core.home), front, {}, constant=False)
         for front, one in pairwise(found)
@@ -81,7 +84,7 @@ def charge(
     total, hidden, added = 0, 0, 0
     parts = dict(_transposed(graph, models)) if isinstance(core.hardware, Part85) else {}
     for number, model in enumerate(models):
-        section = Charged(model, core, made, blocks)
+        section = Charged(model, core, made, blocks, alone)
         if number in parts:
             total += section.between(parts[number])
         hidden = max((behind[one] for one in model.nest.members if one in behind), default=hidden)
@@ -94,6 +97,19 @@ def charge(
             total += added - spared - again
         hidden = section.hides
     return total
+
+
+def copy_cycles(core: Core, size: float) -> int:
+    """Cycles of a copy of so many bytes from the second memory."""
+    return core.far.read_latency + int(size / rate(core, COPIES))
+
+
+def rate(core: Core, channel: int) -> float:
+    """Bytes a cycle that one channel has from the second memory."""
+    whole = core.far.bytes_per_cycle or float("inf")
+    if not isinstance(core.hardware, Part85):
+        return whole
+    return min(whole, 0.8 * core.hardware.outstanding[channel] * BEAT / core.far.read_latency)
 
 
 def _made(models: Sequence[SectionModel], names: Collection[str]) -> Iterator[str]:
@@ -126,10 +142,16 @@ class Charged:
     """A section as Vela sees it."""
 
     def __init__(
-        self, model: SectionModel, core: Core, plain: Collection[str], blocks: Mapping[str, int]
+        self,
+        model: SectionModel,
+        core: Core,
+        plain: Collection[str],
+        blocks: Mapping[str, int],
+        alone: Collection[str],
     ) -> None:
         self.block = next((blocks[one] for one in model.nest.members if one in blocks), None)
         self.model, self.core, self.nest = model, core, model.nest
+        self.alone = not tensors_of(model.nest.members[:1]).isdisjoint(alone)
         self.copied = [image is not None for image in model.section.images]
         self.sites: Sites = tuple(
             Site(site.place, site.plain or access.operand in plain)
@@ -185,6 +207,14 @@ class Charged:
         return max(0, vela - (taken - passes(near))) + chained[1]
 
     @property
+    def sums(self) -> bool:
+        """Whether it sums channels: Vela's softmax has nothing behind that, its means are other work."""
+        shape, primary = shape_of(self.nest, self.nest.extents), stages_of(self.nest).primary
+        if shape is None or primary is None:
+            return False
+        return layer_of(self.core.hardware, self.nest, shape, primary).op == "sum"
+
+    @property
     def chained(self) -> tuple[int, int]:
         """Cycles to write last blocks of results that only go on in a chain: of the array, and behind it."""
         core, result, stages = self.core, len(self.nest.reads), stages_of(self.nest)
@@ -192,7 +222,7 @@ class Charged:
             return 0, 0
         behind = behind_of(core.hardware, stages.after) if stages.primary is not None else 0
         own = 0
-        if behind and self.sites[result].place == "scratchpad":
+        if behind and not self.alone and not self.sums and self.sites[result].place == "scratchpad":
             there = list(self.sites)
             there[result] = there[result]._replace(place="offchip")
             own = primary(self._work(tuple(there))) - primary(self._work(self.sites))
@@ -245,22 +275,12 @@ class Charged:
 
     def _copy(self, first: bool = False) -> int:
         """Cycles of the copy of the weights, with their biases and scales, or of the first slice."""
-        model, machine = self.model, self.model.rates.machine
+        model = self.model
         share = 1.0
         if first and (loops := model.section.loops):
             share = 1 / prod(loop.count for loop in loops)
         size = sum(model.operands[n].stored(model.operands[n].bytes) for n in self.weights)
-        return machine.offchip.read_latency_cycles + int(share * size / self.rate)
-
-    @property
-    def rate(self) -> float:
-        """Bytes a cycle that copies come at."""
-        core, machine = self.core, self.model.rates.machine
-        whole = machine.offchip_bytes_per_cycle or float("inf")
-        if not isinstance(core.hardware, Part85):
-            return whole
-        limit = 0.8 * core.hardware.outstanding[COPIES] * BEAT / machine.offchip.read_latency_cycles
-        return min(whole, limit)
+        return copy_cycles(self.core, share * size)
 
     @property
     def _last(self) -> tuple[int, ...]:

@@ -1,11 +1,11 @@
 """Operators that Vela takes apart into other ones than our programs do, on an Ethos-U.
 
-It squares differences in 32 bits, with a copy of each map and a product for its scale; sums over channels are
-depthwise convolutions over columns, and maxima pools, for which softmax turns a map where it has enough rows;
+It squares differences in 32 bits, with a copy of each map and a product for its scale; maxima over channels
+are pools over columns, for which softmax turns a map where it has enough rows;
 on the U55 and U65 a transposed convolution is one over a map with zeros in between; what several heads of an
 attention make is joined by a transposition, and multiplied after it. Ours scale maps where they subtract
-them, sum channels, take a maximum in the cheaper way, leave zeros out, and have a window over the heads. Both
-are timed by our model of the machine, so that a difference is none of the machine's.
+them, take a maximum in the cheaper way, leave zeros out, and have a window over the heads. Both are timed by
+our model of the machine, so that a difference is none of the machine's.
 """
 
 from __future__ import annotations
@@ -15,47 +15,61 @@ from itertools import groupby
 
 from sim.cost.ethos.blocks import layer_of, shape_of, turned_maximum
 from sim.cost.ethos.choosing import chosen
-from sim.cost.ethos.cycles import Map, Maps, layer_cycles
-from sim.cost.ethos.parts import Layer, Part55, Part85, Shape
+from sim.cost.ethos.cycles import CHANNELS, Map, Maps, layer_cycles
+from sim.cost.ethos.parts import Layer, Part55, Part85, Shape, up
 from sim.cost.ethos.passes import Core, chained_rate, chains
 from sim.cost.ethos.stages import Source, Stage, StageKind, stages_of
-from sim.cost.geometry import squarest
 from tiling.nest import Nest
 from validating.copies import BROADCAST, passed_on, tensors_of
 from validating.schedules import Operation
 
 KINDS: Mapping[str, StageKind] = {"Mul": "multiply", "Sub": "add", "Add": "add"}
+BRICKS = "NHCWB16"
+"""How Vela calls the order of maps in bricks of channels."""
 WIDENED = "_32bit"
 """How Vela calls a map of 32 bits that it copies one to."""
 AXES = frozenset({0, 1})
 
 
 def lowered(
-    found: Sequence[Operation], core: Core, places: Mapping[str, str], nests: Sequence[Nest] = ()
+    found: Sequence[Operation],
+    core: Core,
+    places: Mapping[str, str],
+    nests: Sequence[Nest] = (),
+    stored: Mapping[str, tuple[int, str]] | None = None,
 ) -> int:
-    """Cycles of what Vela does instead, less what our programs, which are made of nests, take for it."""
+    """Cycles of what Vela does instead, less what our programs, which are made of nests, take for it.
+
+    `stored` has bytes and order of each tensor.
+    """
     total = 0
     for source, some in groupby(found, lambda one: one.source):
         match source:
             case "SquaredDifference":
-                total += squared(list(some), core, places)
+                total += squared(list(some), core, places, stored or {})
             case "TransposeConv2D" if isinstance(core.hardware, Part55):
                 total += sum(with_zeros(one, core) for one in some)
             case "FullyConnected":
                 total += sum(in_one(one, core, nests) for one in some)
-            case "Mean" | "Softmax":
+            case "Softmax":
                 total += sum(over_channels(one, core) for one in some)
     return total
 
 
-def squared(some: Sequence[Operation], core: Core, places: Mapping[str, str]) -> int:
+def squared(
+    some: Sequence[Operation],
+    core: Core,
+    places: Mapping[str, str],
+    stored: Mapping[str, tuple[int, str]],
+) -> int:
     """A squared difference in 32 bits, less a difference and a product."""
     total = 0
     for one in some:
         if one.kind == "MemoryCopy":
             total += widened(one, core, places)
         elif one.kind in KINDS and not one.own.endswith(BROADCAST):
-            total += passes(core, [stage(KINDS[one.kind], "i32", "i32")] * (1 + one.behind), one)
+            bricks = stored.get(one.names[0], (0, BRICKS))[1] == BRICKS  # as what is stored nowhere
+            total += passes(core, [stage(KINDS[one.kind], "i32", "i32")] * (1 + one.behind), one, bricks)
     ours = [stage("add", "i8", "i32"), stage("multiply", "i32", "i8")]
     return total - passes(core, ours, some[-1])
 
@@ -112,22 +126,16 @@ def in_one(one: Operation, core: Core, nests: Sequence[Nest]) -> int:
 
 
 def over_channels(one: Operation, core: Core) -> int:
-    """A sum or a maximum over what were channels, which Vela has as columns, less ours."""
+    """A maximum over what were channels, which Vela has as columns, less ours."""
     *_, high, wide, deep = (1, 1, 1, *one.read)
-    if deep != 1 or one.kernel[-2:] != (1, wide) or one.kind not in ("DepthwiseConv2D", "MaxPool"):
+    if deep != 1 or one.kernel[-2:] != (1, wide) or one.kind != "MaxPool":
         return 0
     maps = Maps(Map(core.memory), Map(core.memory), core.constants[1])
-    kernel = (1, wide)
-    if one.kind == "DepthwiseConv2D":
-        layer = Layer("depthwise", Shape(high, 1, 1), Shape(high, wide, 1), kernel, output_bits=32)
-        near = squarest(high)
-        ours = cycles(core, Layer("sum", Shape(*near, 1), Shape(*near, wide), output_bits=32), maps)
-    else:
-        layer = Layer("pool", Shape(high, 1, 1), Shape(high, wide, 1), kernel, maximum=True)
-        ours = cycles(core, layer, maps)
-        if isinstance(core.hardware, Part85):
-            ours = min(ours, turned_maximum(core.hardware, layer, maps, 0).total)
-    return cycles(core, layer, maps) - ours
+    layer = Layer("pool", Shape(high, 1, 1), Shape(high, wide, 1), (1, wide), maximum=True)
+    ours = theirs = cycles(core, layer, maps)
+    if isinstance(core.hardware, Part85):
+        ours = min(ours, turned_maximum(core.hardware, layer, maps, 0).total)
+    return theirs - ours
 
 
 def cycles(core: Core, layer: Layer, maps: Maps) -> int:
@@ -140,7 +148,8 @@ def stage(kind: StageKind, read: str, made: str) -> Stage:
     return Stage(kind, (Source(None, None, AXES, read),) * 2, AXES, made)
 
 
-def passes(core: Core, stages: Sequence[Stage], one: Operation) -> int:
-    """Cycles of stages over what an operation makes."""
+def passes(core: Core, stages: Sequence[Stage], one: Operation, bricks: bool = False) -> int:
+    """Cycles of stages over what an operation makes, with the channels that fill up bricks."""
     *_, high, wide, deep = (1, 1, *one.shape)
+    deep = up(deep, CHANNELS) if bricks else deep
     return sum(found.cycles for found in chains(core, stages, (high * wide, deep)))

@@ -57,16 +57,25 @@ class Operation:
     """Its number; 0 stands for none."""
     copies: int = 0
     """Buffers of weights; 0 if they are read where they are."""
+    buffer: int = 0
+    """Bytes of these."""
     slices: tuple[int, ...] = ()
     """Channels at which a buffer begins, and the end."""
-    behind: int = 0
-    """How many operations it does along with it."""
+    along: tuple[str, ...] = ()
+    """What operations it does along with it, behind it."""
     names: tuple[str, ...] = ()
     """The tensors that it and these make."""
     own: str = ""
     """What Vela calls its result, if that is none of the network's."""
+    made: tuple[str, ...] = ()
+    """The same of it and of those behind it."""
     source: str = ""
     """The kind of operator of the network that it is a part of."""
+
+    @property
+    def behind(self) -> int:
+        """How many operations it does along with it."""
+        return len(self.along)
 
     @property
     def stripes(self) -> int:
@@ -100,11 +109,11 @@ def _with(operation: Operation, line: str) -> Operation:
     if match := CASCADE.match(line):
         return replace(operation, cascade=int(match[1]))
     if match := BUFFER.match(line):
-        return replace(operation, copies=COPIES.get(match[2], 1))
+        return replace(operation, copies=COPIES.get(match[2], 1), buffer=int(match[1]))
     if match := SLICES.match(line):
         return replace(operation, slices=_numbers(match[1]))
     if match := BEHIND.match(line):
-        return replace(operation, behind=len((match[1] or "").split()))
+        return replace(operation, along=tuple((match[1] or "").split()))
     return operation
 
 
@@ -144,9 +153,10 @@ def named(
         place += len(own)
         names = tuple(row["Name"].split(";")[0] for row in own)
         area = next((places[name] for name in reversed(names) if places and name in places), operation.area)
-        last = own[0]["Name"].split(";")[-1] if own else ""
+        made = tuple(row["Name"].split(";")[-1] for row in own)
+        last = made[0] if made else ""
         source = own[0].get("Original Operator", "") if own else ""
-        result.append(replace(operation, names=names, area=area, own=last, source=source))
+        result.append(replace(operation, names=names, area=area, own=last, made=made, source=source))
     return result
 
 

@@ -1,0 +1,151 @@
+"""What Vela's operators take that our programs do not have: figures that Vela 5.2.0 prints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from validating import apart, charges, lowered, means, softmaxes
+from validating.schedules import Operation
+from validating.softmaxes import Stored
+
+import tosajit as tj
+from sim.cost.ethos.passes import Core
+from sim.machine.arrays import Block
+from tosajit import ops
+from tosajit.dtypes import INT8
+
+U55 = "ethos-u55-128/high-end-embedded/shared-sram"
+U65 = "ethos-u65-256/high-end/dedicated-sram-384kb"
+U85 = "ethos-u85-256/sys-dram-mid/dedicated-sram-384kb"
+LOG = """
+Allocation, memory Dram, usage mask: FeatureMap
+       432 -        445:        0x0 -    0x40000:      262144:       786432: NHCWB16        : a;b_softmax_8
+Allocation, memory Sram, usage mask: Staging
+       416 -        423:    0x14000 -    0x24000:       65536:       151552: NHCWB16        : a;b
+       420 -        423:    0x24000 -    0x25000:        4096:       151552: NHWC           : a;b_softmax_0
+Tensor Allocation for read-only NPU tensors:
+       422 -        423:     0x37f0 -     0x3bf0:        1024:         1024: NHWC           : exp_lut
+"""
+CHAIN = "Sub", "Mul", "Mul"
+
+
+def core(machine: str) -> Core:
+    known = tj.machine(machine)
+    assert isinstance(known.array, Block)
+    return Core.of(known.array, known)
+
+
+def test_maps_of_a_softmax_are_known_by_the_last_of_their_names() -> None:
+    assert softmaxes.stored(LOG) == {
+        **{"b_softmax_8": Stored(True, True), "b": Stored(False, True), "b_softmax_0": Stored(False, False)}
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "along", "numbers", "cycles"),
+    [
+        ("Mul", ("Add",), (9, 10), 6_153 - 4_096),
+        ("Mul", CHAIN, (11, 12, 13, 14), 18_461 - 8_192),
+        ("Add", (), (15,), 12_307 - 2_048),
+        ("Mul", CHAIN, (21, 22, 23, 24), 18_461 - 8_192),
+        ("Sub", ("SHL",), (7, 8), 0),
+    ],
+)
+def test_steps_of_a_softmax_wait_for_maps_in_dram(
+    kind: str, along: tuple[str, ...], numbers: tuple[int, ...], cycles: int
+) -> None:
+    made = tuple(f"b_softmax_{number}" for number in numbers)
+    one = Operation(kind, (1, 16, 16, 16), "Dram", along=along, made=made, source="Softmax")
+    far = {f"b_softmax_{number}": Stored(True, True) for number in range(26)}
+    assert softmaxes.waits(one, far, core(U85)) == pytest.approx(cycles, abs=1)
+    assert softmaxes.waits(one, {}, core(U85)) == 0
+
+
+@pytest.mark.parametrize(("bricks", "cycles"), [(True, 16_000 - 3_072), (False, 0)])
+def test_largest_values_are_counted_with_the_channels_of_a_brick(bricks: bool, cycles: int) -> None:
+    one = Operation("Sub", (1, 64, 64, 3), "Sram", (1, 16, 16), along=("LUT",), made=("b_softmax_2",) * 2)
+    known = {"b": Stored(False, bricks)}
+    assert softmaxes.repeated(one, known, core(U85), tj.machine(U85)) == cycles
+
+
+@pytest.mark.parametrize(
+    ("machine", "buffer", "hidden", "far", "cycles"),
+    [
+        (U55, 0, None, False, 371),
+        (U55, 32, 240, False, 371),
+        (U65, 0, None, True, 1211),
+        (U65, 32, 216, False, 1730),
+        (U65, 32, 144, True, 1802),
+        (U85, 192, 192, False, 1538),
+    ],
+)
+def test_a_mean_takes_what_vela_says(
+    machine: str, buffer: int, hidden: int | None, far: bool, cycles: int
+) -> None:
+    one = Operation(
+        "DepthwiseConv2D",
+        (1, 12, 1, 1),
+        "Sram",
+        read=(1, 12, 16, 1),
+        kernel=(1, 16),
+        copies=int(buffer > 0),
+        buffer=buffer,
+        names=("mean_intermediate",),
+        source="Mean",
+    )
+    assert means.over_columns(one)
+    assert means.theirs(core(machine), one, hidden, {"mean"} if far else (), ()) == cycles
+
+
+@pytest.mark.parametrize(
+    ("machine", "front", "size", "cycles"),
+    [
+        (U65, Operation("Mul", (1, 1, 12, 16), "Sram", names=("map",), source="SquaredDifference"), 192, 216),
+        (U65, Operation("Add", (1, 1, 12, 16), "Sram", names=("map",), source="Add"), 192, 144),
+        (U65, Operation("LUT", (1, 1, 12, 16), "Sram", names=("map",), source="LUT"), 192, None),
+    ],
+)
+def test_what_hides_a_copy_is_the_work_in_front(
+    machine: str, front: Operation, size: int, cycles: int | None
+) -> None:
+    assert means.hidden(core(machine), front, {"map": (size, "NHWC")}) == cycles
+
+
+@pytest.mark.parametrize(("far", "cycles"), [((True, True), 2_019), ((True,), 1_009), ((), 224)])
+def test_an_addition_apart_waits_for_maps_in_dram(far: tuple[bool, ...], cycles: int) -> None:
+    one = Operation("Add", (1, 1, 28, 24), "Sram", (1, 64, 32), names=("sum",), source="Add")
+    assert apart.waits(core(U85), one, far, 28 * 24) == cycles - 224
+
+
+def test_products_in_bricks_have_all_their_channels() -> None:
+    one = Operation("Mul", (1, 1, 12, 1), "Sram", names=("map",), own="map", source="SquaredDifference")
+    rows, bricks = (
+        lowered.squared([one], core(U65), {}, {"map": (48, order)}) for order in ("NHWC", "NHCWB16")
+    )
+    assert bricks - rows == 216 - 14
+
+
+@pytest.mark.parametrize(("along", "charged"), [(("Add",), True), (("Relu",), False), ((), False)])
+def test_only_what_vela_chains_is_charged_for_it(along: tuple[str, ...], charged: bool) -> None:
+    weights, bias = np.ones((24, 1, 1, 24), np.int8), np.zeros(24, np.int32)
+
+    def network(x: tj.Tensor, y: tj.Tensor) -> tj.Tensor:
+        sums = ops.conv2d(x, weights, bias)
+        narrow = ops.rescale(sums, multiplier=1 << 30, shift=36, dtype=INT8)
+        wide = [ops.rescale(one, multiplier=1 << 30, shift=20, dtype=tj.INT32) for one in (narrow, y)]
+        total = ops.rescale(ops.add(*wide), multiplier=1 << 30, shift=40, dtype=INT8)
+        return ops.max_pool2d(total, kernel=(2, 2), stride=(2, 2), pad=(0, 0, 0, 0))
+
+    given = [tj.Value(name, INT8, (1, 16, 16, 24)) for name in "xy"]
+    graph, machine = tj.trace(network, *given), tj.machine(U85)
+    plan = tj.plan(graph, machine)
+    report = tj.simulate(graph, machine, plan=plan)
+    (part,) = plan.parts.values()
+    names = tuple(one for choice in part.groups.values() for one in choice.operators)
+    plain, chained = (
+        charges.charge(
+            graph, machine, plan, report, (), [Operation("Conv2D", (), "", along=one, names=names)]
+        )
+        for one in ((), along)
+    )
+    assert (chained > plain) == charged
