@@ -244,19 +244,23 @@ def test_int8_convolutions_are_exact(
 @libraries
 @pytest.mark.parametrize("weight_zp", [0, 9])
 @pytest.mark.parametrize(
-    ("width", "channels", "kernel", "stride"),
-    [(28, 16, 3, 1), (21, 4, 2, 2), (260, 68, 5, 1), (48, 64, 3, 1), (31, 128, 2, 2)],
-)
+    ("width", "channels", "kernel", "stride", "dilation"),
+    [
+        (28, 16, 3, 1, 1), (21, 4, 2, 2, 1), (260, 68, 5, 1, 1), (48, 64, 3, 1, 1), (31, 128, 2, 2, 1),
+        (86, 64, 3, 1, 2), (86, 20, 2, 1, 4),
+    ],
+)  # fmt: skip
 def test_overlapping_rows_of_a_share_their_input(
-    library: str, weight_zp: int, width: int, channels: int, kernel: int, stride: int
+    library: str, weight_zp: int, width: int, channels: int, kernel: int, stride: int, dilation: int
 ) -> None:
-    extent = extent_out(width, kernel, stride, 1, 1, 1)
-    rows = extent_out(5, kernel, stride, 1, 1, 1)
-    square = (1, kernel, kernel), (1, stride, stride), (0, 1, 1)
+    extent = extent_out(width, kernel, stride, 1, 1, dilation)
+    rows = extent_out(5, kernel, stride, 1, 1, dilation)
+    square = (1, kernel, kernel), (1, stride, stride), (0, 1, 1), (1, dilation, dilation)
     g = Geometry((2, 1, 5, width), (2, 1, rows, extent), channels, 40, *square)
     # Registers of rows are loaded from whole cache lines.
     apart = named_set(library).matrices is not None and channels % 64 > 0
-    assert Blocking(g, named_set(library)).segments == (0 if apart else kernel)
+    runs = 1 if dilation == 1 else kernel
+    assert Blocking(g, named_set(library)).segments == (0 if apart else kernel * runs)
     rng = np.random.default_rng(width)
     x = integers(rng, np.int8, (*g.input, channels))
     weights = integers(rng, np.int8, (40, *g.kernel, channels))

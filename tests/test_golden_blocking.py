@@ -123,7 +123,8 @@ def test_panels_have_the_rows_that_they_had(library: str, golden: Callable[[str,
         counts = []
         for width in (1, 2, 11, 12, 13, 24, 240, 1000):
             shape = Geometry((1, 1, 3, width + 2), (1, 1, 1, width), channels, 8, (1, 3, 3))
-            apart = replace(shape, dilation=(1, 1, 2))
+            row = 2 * channels * (width + 2)
+            apart = replace(shape, in_strides=(3 * row, 3 * row, row, 2 * channels))
             counts += [f"{Blocking(shape, isa).panel_rows}/{Blocking(apart, isa).panel_rows}"]
         lines.append(f"{channels}: {' '.join(counts)}")
     golden(f"panels_{library}", "\n".join(lines))

@@ -86,13 +86,14 @@ class Blocking:
     def segments(self) -> int:
         """Return the segments of a row of A if rows overlap in the gathered input, else 0."""
         width, run_bytes = self.shape.output[3], self._run * self.shape.element_bytes
-        dense = self.shape.runs[0] == 1 and self.shape.in_elements[3] == self.shape.in_channels
+        dense = self.shape.in_elements[3] == self.shape.in_channels
+        many = self.shape.runs[0] > 1 and self.shape.kind == "i16"  # sums go to quad words for each
         if self._matrices:
             step = self.shape.stride[2] * self.shape.in_channels
             whole = run_bytes % LINE == step % LINE == 0
         else:
-            whole = self.rounded or run_bytes % self._taken == 0
-        joined = dense and whole and self.shape.kernel != (1, 1, 1)
+            whole = (self.rounded and self.shape.runs[0] == 1) or run_bytes % self._taken == 0
+        joined = dense and whole and not many and self.shape.kernel != (1, 1, 1)
         covers = (self._matrices.rows,) if self._matrices else self._tiles.covers
         tiled = min(-(-width // height) * height for height in covers)
         if (
@@ -100,11 +101,11 @@ class Blocking:
             or not joined
             or width < 6
             or tiled > width * 1.15
-            or self.shape.stride[2] > self.shape.kernel[2]
+            or self.shape.stride[2] > self.shape.runs[1]
             or self._apart_steps < self._shared_steps(tiled)
         ):
             return 0
-        return self.shape.kernel[0] * self.shape.kernel[1]
+        return self.shape.kernel[0] * self.shape.kernel[1] * self.shape.runs[0]
 
     @property
     def _row_steps(self) -> int:
@@ -137,7 +138,7 @@ class Blocking:
 
     @property
     def _run(self) -> int:
-        return self.shape.kernel[2] * self.shape.in_channels
+        return self.shape.runs[1] * self.shape.in_channels
 
     @property
     def depth(self) -> int:
@@ -153,7 +154,7 @@ class Blocking:
 
     def _segment_bytes(self, rows: int) -> int:
         exact = (
-            ((rows - 1) * self.shape.stride[2] + self.shape.kernel[2])
+            ((rows - 1) * self.shape.stride[2] + self.shape.runs[1])
             * self.shape.in_channels
             * self.shape.element_bytes
         )
@@ -182,7 +183,7 @@ class Blocking:
     def lines(self) -> int:
         """Return how many lines of the output share gathered lines of the input; 1 if none do."""
         stride, kernel, width = self.shape.stride[1], self.shape.kernel, self.shape.output[3]
-        follow = kernel[0] == 1 and self.shape.dilation[1] == 1 and stride < kernel[1]
+        follow = kernel[0] == self.shape.dilation[1] == self.shape.runs[0] == 1 and stride < kernel[1]
         if not self.segments or not follow or self._widths > 1 or self.panel_rows < width:
             return 1
         fitting = LINES_BYTES // self._segment_bytes(width)

@@ -162,17 +162,18 @@ def gather_positions(
     gathering: int, args: int, target: int, panel: int, count: int, x: int, lines: int
 ) -> None:
     """Gather rows for positions along x, or the segments that they are parts of, for some lines."""
-    segments, reach = load_i64(args, Slot.SEGMENTS), load_i64(args, Slot.REACH)
+    segments, run_taps = load_i64(args, Slot.SEGMENTS), load_i64(args, Slot.RUN_TAPS)
     stride_x, tap_bytes = load_i64(args, Slot.STRIDE_X), load_i64(args, Slot.TAP_BYTES)
     store_i64(gathering, RowsJob.COLUMN, x * stride_x - load_i64(args, Slot.PAD_LEFT))
     if segments > 0:
-        taps = (count - 1) * stride_x + reach
+        more = (count - 1) * stride_x
+        taps = more + run_taps
         store_i64(gathering, RowsJob.TARGET, panel)
         store_i64(gathering, RowsJob.COUNT, 1)
         store_i64(gathering, RowsJob.RUNS, segments + (lines - 1) * load_i64(args, Slot.STRIDE_Y))
         store_i64(gathering, RowsJob.RUN_BYTES, (taps * tap_bytes + REGISTER - 1) & -REGISTER)
         store_i64(gathering, RowsJob.RUN_TAPS, taps)
-        store_i64(gathering, RowsJob.REACH, taps)
+        store_i64(gathering, RowsJob.REACH, more + load_i64(args, Slot.REACH))
     else:
         store_i64(gathering, RowsJob.TARGET, target)
         store_i64(gathering, RowsJob.COUNT, count)
@@ -429,7 +430,7 @@ def widen(args: int, table: int, a: int, rows: int) -> Any:
 
 def taken_bytes(args: int, rows: int) -> Any:
     """Bytes of a segment that so many rows are parts of."""
-    taps = (rows - 1) * load_i64(args, Slot.STRIDE_X) + load_i64(args, Slot.REACH)
+    taps = (rows - 1) * load_i64(args, Slot.STRIDE_X) + load_i64(args, Slot.RUN_TAPS)
     return taps * load_i64(args, Slot.TAP_BYTES)
 
 

@@ -41,7 +41,8 @@ class Slot(Numbered):
     """1: rows of A are used in place, STEP bytes apart from position to position; see `is_direct`."""
     SEGMENTS = auto()
     """0: rows of A are gathered one by one. Else the input of a whole output row is gathered, as so many
-    segments (one for each kernel row), and a row of A is a part of each: neighbours overlap."""
+    segments (one for each kernel row, or each tap if these lie apart), and a row of A is a part of each:
+    neighbours overlap."""
     ROW_BYTES = auto()
     """Bytes from row to row of A, gathered or in place."""
     INPUT_ZP = auto()
