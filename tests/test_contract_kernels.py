@@ -659,7 +659,7 @@ def test_vector_rescaling_is_exact_or_declined(
 
 @libraries
 @pytest.mark.parametrize("double_round", [False, True])
-@pytest.mark.parametrize("rows", [1, 2, 7, 8, 10, 25])
+@pytest.mark.parametrize("rows", [1, 2, 7, 8, 10, 25, 31])
 def test_sums_on_both_sides_of_a_step_are_rescaled_exactly(
     library: str, double_round: bool, rows: int
 ) -> None:

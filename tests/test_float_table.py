@@ -188,7 +188,7 @@ def exact(sums: Array, multiplier: Array, shift: int, double_round: bool) -> Arr
 
 @pytest.mark.parametrize(("isa", "kernels"), HOW)
 @pytest.mark.parametrize("double_round", [False, True])
-@pytest.mark.parametrize("shape", ["segments", "direct", "deep", "lines"])
+@pytest.mark.parametrize("shape", ["segments", "direct", "deep", "lines", "narrow"])
 def test_convolutions_are_rescaled_by_either_table(
     shape: str, double_round: bool, isa: InstructionSet, kernels: Kernels | Compiled
 ) -> None:

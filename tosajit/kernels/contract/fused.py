@@ -36,19 +36,22 @@ def tile_rescale_i8(v: Vectors, address: Value) -> None:
         v.call(name, partial(_column, loops(v, INT8.on(v.isa), rows, columns)), address)
 
     wide = (job[TileJob.COLUMNS] + (v.isa.lanes - 1)) // v.isa.lanes
-    sizes = [(rows, columns) for columns in range(1, v.isa.panels + 1) for rows in v.isa.rescaled]
-    cases = {16 * columns + rows: partial(case, rows, columns) for rows, columns in sizes}
-    v.switch(wide * 16 + _evenest(v, job[TileJob.HEIGHT]), cases)
+    sizes = [(rows, columns) for columns in range(1, v.isa.panels + 1) for rows in v.isa.rescaled_of(columns)]
+    cases = {32 * columns + rows: partial(case, rows, columns) for rows, columns in sizes}
+    height = _evenest(v, job[TileJob.HEIGHT], v.isa.rescaled)
+    if v.isa.alone:
+        height = v.choose(v.equal(wide, 1), _evenest(v, job[TileJob.HEIGHT], v.isa.rescaled_of(1)), height)
+    v.switch(wide * 32 + height, cases)
 
 
-def _evenest(v: Vectors, rows: Value) -> Value:
+def _evenest(v: Vectors, rows: Value, heights: Sequence[int]) -> Value:
     """The height of tiles that cover so many rows with the least waste; taller ones may waste a row more."""
-    low = [height for height in v.isa.rescaled if height <= LOW]
+    low = [height for height in heights if height <= LOW]
     height = v.number(1)
     for taller in low[1:]:
         height = v.choose(rows >= taller, v.number(taller), height)
     least = (rows + (height - 1)) // height * height
-    for taller in v.isa.rescaled[len(low) :]:
+    for taller in heights[len(low) :]:
         cover = (rows + (taller - 1)) // taller * taller
         better = (rows >= taller) & (cover <= least + 1)
         height, least = v.choose(better, v.number(taller), height), v.choose(better, cover, least)

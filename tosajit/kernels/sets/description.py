@@ -70,6 +70,8 @@ class InstructionSet:
     """Additions that have to be under way at a time to keep the units busy."""
     covers: tuple[int, ...]
     """Heights of tiles that should cover a row of the output well for its input to be gathered as a whole."""
+    alone: tuple[int, ...] = ()
+    """More rows of tiles whose sums are rescaled in registers, of a single panel: loads bound these."""
     block: int = 12
     """Rows among which the heights of tiles are evened out."""
     low: int = 1
@@ -112,6 +114,10 @@ class InstructionSet:
     """How it multiplies int8, but for depthwise convolutions."""
     floats: InstructionSet | None = None
     """The same with the tiles that it has for float32, if they are others."""
+
+    def rescaled_of(self, panels: int) -> tuple[int, ...]:
+        """Return the rows of register tiles of so many panels whose sums are rescaled in registers."""
+        return self.rescaled + self.alone if panels == 1 else self.rescaled
 
     def tiles_of(self, kind: str) -> InstructionSet:
         """Return the set with its tiles for activations of a type."""

@@ -19,6 +19,7 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
         heights=(1, 2, 4, 6, 8, 10, 12),  # of two panels: in the largest, 24 of the 32 registers accumulate
         panels=2,
         rescaled=(1, 2, 4, 8, 10, 12),
+        alone=(16,),
         pixels=(8, 4),
         covers=(8, 10, 12),
         latency=8,  # two units, of four cycles
