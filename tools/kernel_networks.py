@@ -267,7 +267,7 @@ NETWORKS: dict[str, Network] = {
     "volume": (volume, (6, 10, 10, 2)),
 }
 """What builds a network, and the shape of its input."""
-WITH_WORDS = ("cnn", "resnet", "mobilenet", "autoencoder", "lstm", "gru")
+WITH_WORDS = ("cnn", "resnet", "mobilenet", "efficientnet", "autoencoder", "lstm", "gru")
 """Those that are made for activations of 16 bits, too."""
 
 
