@@ -25,7 +25,6 @@ from typing import NamedTuple
 
 import tosajit as tj
 from sim import Report
-from sim.cost.costs import Costs
 from sim.cost.ethos.blocks import behind_of, layer_of, shape_of
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import CHANNELS, Map, Maps, block_transfer
@@ -36,17 +35,18 @@ from sim.cost.ethos.stages import Source, Stage, stages_of
 from sim.cost.geometry import roles_of
 from sim.cost.sites import Site, Sites
 from sim.cost.work import Work
-from sim.events.model import Rates, SectionModel
+from sim.events.model import SectionModel
 from sim.machine.arrays import Block
 from tiling.expr import BYTES
 from tiling.target import Home
-from tosajit.npu.simulate import Network
 from tosajit.operators import TRANSPOSE_CONV2D
-from validating.copies import copied, tensors_of
+from validating.copies import copied, models_of, tensors_of
 from validating.schedules import Operation
 
 WITHIN = frozenset({"LUT", "Relu", "Relu6", "ReluN1To1", "Relu0To1", "Clamp"})
 """What is done with the results of an operation on their way, and no chain."""
+COPIED = "MemoryCopy", "Quantize"
+"""Operations of the schedule that our programs do not have, and that hide a copy behind them."""
 COPIES, STREAMED = 0, 1
 """Their places among the beats under way: of copies, and of maps that are streamed."""
 
@@ -66,11 +66,7 @@ def charge(
     """
     if not isinstance(machine.array, Block):
         return 0
-    network = Network.of(graph)
-    (part,) = network.parts
-    program = network.program(part, machine, plan)
-    costs, rates = Costs.of(machine), Rates.of(machine)
-    models = [SectionModel(one, program.operands, rates, costs) for one in program.sections]
+    models = models_of(graph, machine, plan)
     made, core = set(_made(models, plain)), Core.of(machine.array, machine)
     taken = {one.sections[0]: one for one in report.operators if len(one.sections) == 1}
     blocks = {name: one.block[-1] for one in found if one.block for name in one.names}
@@ -78,7 +74,7 @@ def charge(
     behind = {
         name: copied(core._replace(memory=core.home), front, {}, constant=False)
         for front, one in pairwise(found)
-        if front.kind == "MemoryCopy"
+        if front.kind in COPIED
         for name in one.names
     }
     total, hidden, added = 0, 0, 0

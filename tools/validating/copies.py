@@ -17,13 +17,16 @@ from math import prod
 
 import tosajit as tj
 from sim import Report
+from sim.cost.costs import Costs
 from sim.cost.ethos.blocks import behind_of
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import CHANNELS, Map, Maps, layer_cycles, read_run, written_run
 from sim.cost.ethos.parts import Layer, Part85, Shape, up
-from sim.cost.ethos.passes import Core, chains, runs, table_cycles
+from sim.cost.ethos.passes import Core, chains, passed, runs, table_cycles
 from sim.cost.ethos.passes import copied as is_pooling
 from sim.cost.ethos.stages import Source, Stage, stages_of
+from sim.cost.sites import NEAR
+from sim.events.model import Rates, SectionModel
 from sim.machine.arrays import Block
 from tiling.nest import Nest
 from tosajit.npu.simulate import Network
@@ -94,15 +97,15 @@ def _ours(
     alone = [one for one in report.operators if len(one.sections) == 1]
     taken = {one.sections[0]: one.total for one in alone}
     moved = {one.sections[0]: one.total for one in alone if one.unit == "dma"}
-    for number, nest in enumerate(nests_of(graph, machine, plan)):
-        stages = stages_of(nest)
+    for number, model in enumerate(models_of(graph, machine, plan)):
+        nest, stages = model.nest, stages_of(model.nest)
         behind = behind_of(core.hardware, stages.after) if stages.primary is not None else 0
-        passes = zip(
-            runs(core.hardware, stages.after[behind:]),
-            chains(core, stages.after, nest.extents, behind),
-            strict=True,
-        )
-        cycles = sum(one.cycles for some, one in passes if is_pooling(some[0]))
+        sites = passed(nest, tuple(model.sites))
+        cycles = 0
+        for some in runs(core.hardware, stages.after[behind:]):
+            if is_pooling(some[0]):  # each alone, as waits for tables are none of its work
+                ends = sites if some[-1] is stages.after[-1] else (*sites[:-1], NEAR)
+                cycles += sum(one.cycles for one in chains(core, some, nest.extents, sites=ends))
         # What others hide is not spared.
         yield min(cycles, taken.get(number, cycles)) or moved.get(number, 0), tensors_of(nest.members)
 
@@ -122,9 +125,16 @@ def read_far(graph: tj.Graph, places: Mapping[str, str]) -> frozenset[str]:
 
 def nests_of(graph: tj.Graph, machine: tj.Machine, plan: tj.Plan) -> list[Nest]:
     """What a plan makes of a graph of one part, in order."""
+    return [model.nest for model in models_of(graph, machine, plan)]
+
+
+def models_of(graph: tj.Graph, machine: tj.Machine, plan: tj.Plan) -> list[SectionModel]:
+    """The same, with where operands are."""
     network = Network.of(graph)
     (part,) = network.parts
-    return [section.nest for section in network.program(part, machine, plan).sections]
+    program = network.program(part, machine, plan)
+    costs, rates = Costs.of(machine), Rates.of(machine)
+    return [SectionModel(one, program.operands, rates, costs) for one in program.sections]
 
 
 def copied(
