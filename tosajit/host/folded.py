@@ -1,7 +1,7 @@
 """Reductions to few neighbours as those to many, and of these: short rows leave most of a register empty.
 
-Where rows lie one behind the other in memory, several of them are a longer one. This is for integers, which
-may be combined in any order to the same bits.
+Where rows lie one behind the other in memory, several of them are a longer one. Integers may be combined in
+any order to the same bits; sums of float32 come nearer to the exact ones.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from tiling.normal import normalise
 
 WIDE = 128
 """Elements of a row from which on it is wide enough, and to which shorter ones are joined."""
+WIDE_SUM = 32
+"""The same of sums of float32: with fewer, each addition would wait for the one before."""
 INTEGERS = frozenset({"i8", "i16", "i32"})
 MANY = 8
 """Longer rows that there have to be."""
@@ -66,7 +68,8 @@ def _dense_rows(nest: Nest) -> int | None:
     if nest.verb != "reduce" or reduction is None or column < 0 or len(nest.axes) - nest.outer != 1:
         return None
     exact = reduction.op in ("add", "max", "min") and reduction.type in INTEGERS
-    if not exact or any(node.op == "axis" for node in walk(reduction.value)):
+    free = exact or (reduction.op, reduction.type) == ("add", "f32")
+    if not free or any(node.op == "axis" for node in walk(reduction.value)):
         return None
     steps = {number: nest.reads[number].steps(len(nest.axes)) for number in reads_of(reduction.value)}
     moving = [number for number, step in steps.items() if step[column] or step[-1]]
@@ -80,7 +83,9 @@ def _dense_rows(nest: Nest) -> int | None:
 def _joined(nest: Nest) -> int:
     """How many rows are joined to one; 0 if that does not pay."""
     width, rows = nest.axes[nest.outer - 1].extent, nest.axes[-1].extent
-    if width >= WIDE or nest.points < LEAST:
+    assert nest.reduction is not None
+    wide = WIDE if nest.reduction.type in INTEGERS else WIDE_SUM
+    if width >= wide or nest.points < LEAST:
         return 0
     counts = range(-(-WIDE // width), rows // MANY + 1)
     return next((count for count in counts if rows % count == 0), 0)
