@@ -347,40 +347,66 @@ def recurrent(kind: str) -> nn.Module:
 
 
 def activated() -> nn.Module:
-    """Every activation, behind a product and on its own."""
-    kinds = (
-        *(nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Tanh),
-        *(nn.Sigmoid, nn.Softplus, nn.Softsign, nn.LogSigmoid, nn.Hardtanh, nn.Hardswish, nn.Hardsigmoid),
-    )
-    parts: dict[str, nn.Module] = {f"then{n}": kind() for n, kind in enumerate(kinds)}
-    parts |= {f"dense{n}": nn.Linear(12, 8) for n, _ in enumerate(kinds)}
+    """Every activation, behind a product and on its own; inputs are apart, so that none shares its parts."""
+    made = [kind() for kind in ACTIVATIONS]
+    parts: dict[str, nn.Module] = {f"then{n}": one for n, one in enumerate(made)}
+    parts |= {f"dense{n}": nn.Linear(12, 8) for n, _ in enumerate(made)}
 
-    def forward(parts: Any, x: Tensor) -> Any:
-        behind = [parts[f"then{n}"](parts[f"dense{n}"](x)) for n, _ in enumerate(kinds)]
-        return *behind, *(parts[f"then{n}"](x) for n, _ in enumerate(kinds))
+    def forward(parts: Any, *given: Tensor) -> Any:
+        behind = [parts[f"then{n}"](parts[f"dense{n}"](given[0])) for n, _ in enumerate(made)]
+        return *behind, *(parts[f"then{n}"](x) for n, x in enumerate(given))
 
     return Written(forward, **parts)
 
 
 def reduced() -> nn.Module:
-    """Sums, means, extremes, deviations, lengths and probabilities along axes of all places, and of a row."""
+    """Each reduction along axes of all places, and of a single row; inputs are apart as well."""
 
-    def forward(parts: Any, every: Tensor) -> Any:
-        made: list[Tensor] = []
-        row = every[0, 0, :1]
-        places = [(every, axes) for axes in ((-1,), (1,), (2, 3), (1, 2), (1, 2, 3))]
-        for x, axes in [*places, (row, (-1,))]:
-            made += [x.mean(axes), x.sum(axes), x.amax(axes), x.amin(axes), x.square().mean(axes).sqrt()]
-            made += [x.var(axes), x.std(axes, unbiased=False), torch.linalg.vector_norm(x, dim=axes)]
-            made += [x.logsumexp(axes), x.abs().sum(axes), x.exp().sum(axes)]
-            made += [x - x.mean(axes, keepdim=True), x / x.sum(axes, keepdim=True).clamp(min=1e-6)]
-            made += [(x * x.sigmoid()).sum(axes)]
-        for x, axis in ((every, -1), (every, 1), (every, 2), (row, -1)):
-            made += [x.softmax(axis), x.log_softmax(axis), x.argmax(axis), x.cumsum(axis)]
-            made += [functional.normalize(x, dim=axis)]
-        return tuple(made)
+    def forward(parts: Any, *given: Tensor) -> Any:
+        cases = zip(given, CASES, strict=True)
+        return tuple([REDUCTIONS[number](x, axes) for x, (_, axes, number) in cases])
 
     return Written(forward)
+
+
+ACTIVATIONS: tuple[Callable[[], nn.Module], ...] = (
+    *(nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Tanh),
+    *(nn.Sigmoid, nn.Softplus, nn.Softsign, nn.LogSigmoid, nn.Hardtanh, nn.Hardswish, nn.Hardsigmoid),
+)
+Axes = tuple[int, ...]
+REDUCTIONS: tuple[Callable[[Tensor, Axes], Tensor], ...] = (
+    lambda x, axes: x.mean(axes),
+    lambda x, axes: x.sum(axes),
+    lambda x, axes: x.amax(axes),
+    lambda x, axes: x.amin(axes),
+    lambda x, axes: x.square().mean(axes).sqrt(),
+    lambda x, axes: x.var(axes),
+    lambda x, axes: x.std(axes, unbiased=False),
+    lambda x, axes: torch.linalg.vector_norm(x, dim=axes),
+    lambda x, axes: x.logsumexp(axes),
+    lambda x, axes: x.abs().sum(axes),
+    lambda x, axes: (x * x.sigmoid()).sum(axes),
+    lambda x, axes: x - x.mean(axes, keepdim=True),
+    lambda x, axes: x / x.sum(axes, keepdim=True).clamp(min=1e-6),
+    lambda x, axes: x.softmax(axes[0]),
+    lambda x, axes: x.log_softmax(axes[0]),
+    lambda x, axes: x.argmax(axes[0]),
+    lambda x, axes: x.cumsum(axes[0]),
+    lambda x, axes: functional.normalize(x, dim=axes[0]),
+)
+SEVERAL = 13
+"""How many of them take several axes."""
+EVERY, ROW = (1, 4, 6, 18), (1, 18)
+PLACES: tuple[tuple[Sequence[int], Axes], ...] = (
+    *((EVERY, axes) for axes in ((-1,), (1,), (2,), (2, 3), (1, 2), (1, 2, 3))),
+    (ROW, (-1,)),
+)
+CASES = [
+    (shape, axes, number)
+    for shape, axes in PLACES
+    for number in range(len(REDUCTIONS))
+    if len(axes) == 1 or number < SEVERAL
+]
 
 
 Network = tuple[Callable[[], nn.Module], *tuple[Sequence[int], ...]]
@@ -398,8 +424,8 @@ NETWORKS: dict[str, Network] = {
     "lstm": (lambda: recurrent("LSTM"), (1, 6, 10)),
     "gru": (lambda: recurrent("GRU"), (1, 6, 10)),
     "rnn": (lambda: recurrent("RNN"), (1, 6, 10)),
-    "activated": (activated, (3, 12)),
-    "reduced": (reduced, (1, 4, 6, 18)),
+    "activated": (activated, *((3, 12) for _ in ACTIVATIONS)),
+    "reduced": (reduced, *(shape for shape, _, _ in CASES)),
 }
 """What makes a network, and the shapes of its inputs; numbers of tokens have none."""
 
