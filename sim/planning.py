@@ -230,7 +230,11 @@ class _Group:
         """What a section costs at least that moves so much, and does so much work or more."""
         least, later = self.least(moves, work), self.later(moves, work)
         early = self.figures.price.cycle * moves.early
-        return Price(least, early, least - self.busy(moves, work), later=later)
+        return Price(least, early, least - self.busy(moves, work), self.counted(moves, work), later)
+
+    def counted(self, moves: _Moves, work: _Work) -> float:
+        """What bytes would cost beside that if they counted for themselves."""
+        return self.figures.price.counted_byte * (moves.bytes - moves.of_level2 + work.far)
 
     def later(self, moves: _Moves, work: _Work) -> float:
         """What bytes cost as nothing else comes meanwhile."""
@@ -248,9 +252,11 @@ class _Group:
         """What sections that are not yet made cost at least, and what of that may come early."""
         if not isinstance(sections, Offers):
             return [Price(0.0)] * len(sections)
-        byte, later = SURE * self.figures.byte, max(self.figures.price.later)
+        price, byte = self.figures.price, SURE * self.figures.byte
+        later = max(price.later)
+        counted = 0.0 if self.figures.machine.level2 else SURE * price.counted_byte
         return [
-            Price(byte * size, byte * early, later=later * size)
+            Price(byte * size, byte * early, moved=counted * size, later=later * size)
             for size, early in zip(sections.moved, sections.early, strict=True)
         ]
 
@@ -280,9 +286,7 @@ class _Group:
         busy = max(run.state[LOAD], *(run.state[far.state] for far in figures.rates.far.values()))
         cycle, idle = figures.price.cycle, max(run.cycles - busy, 0)
         cost, early = self.cost(run.cycles, moves, work), cycle * min(moves.early, run.cycles)
-        offchip = moves.bytes - moves.of_level2 + work.far
-        counted = figures.price.counted_byte * offchip
-        return Price(cost, early, cycle * idle, counted, self.later(moves, work))
+        return Price(cost, early, cycle * idle, self.counted(moves, work), self.later(moves, work))
 
     def moves(self, section: Section) -> _Moves:
         """The transfers of a section."""

@@ -36,15 +36,16 @@ class Price(NamedTuple):
     """What its bytes cost as nothing else comes meanwhile, of which a section by itself knows nothing."""
 
     def views(self, room: float) -> tuple[float, ...]:
-        """The cost alone and of itself, behind a section that has time for its constants, and before others.
+        """The cost alone, of itself, with bytes that count, behind one that has time, and before others.
 
         Of the idle time at its end, in which others' constants may come, parts of `room` count.
         """
-        cost, early, idle, _, later = self
+        cost, early, idle, moved, later = self
         late = cost - early
         return (
             cost,
             cost - later,
+            cost + moved,
             late,
             *[late - (idle if idle < room * part else room * part) for part in NEXT],
         )
@@ -52,7 +53,7 @@ class Price(NamedTuple):
 
 NEXT = 0.06, 0.25, 1.0
 """Constants of the section after are taken to need such parts of a section's time."""
-VIEWS = 3 + len(NEXT)
+VIEWS = 4 + len(NEXT)
 
 
 class Bar:

@@ -46,6 +46,8 @@ DOUBT = 1.1
 """Programs are about as good whose estimates are so much apart."""
 GIVEN = 0.005
 """So much may be given for a program that moves less."""
+TRIES = 6
+"""Programs that are looked at between the best and one that moves less."""
 
 
 class Aim(NamedTuple):
@@ -54,9 +56,12 @@ class Aim(NamedTuple):
     moved: float = 0.0
     later: float = 0.0
     early: float = 1.0
+    far: float = 0.0
+    """Of time that the section two ahead leaves for first constants."""
 
 
-BALANCED, SPARING, HASTY, ALONE = Aim(), Aim(moved=1.0), Aim(later=-1.0), Aim(early=0.0)
+BALANCED, HASTY, ALONE, AHEAD_OF_TWO = Aim(), Aim(later=-1.0), Aim(early=0.0), Aim(far=1.0)
+SPARING, LESS = Aim(moved=1.0), Aim(moved=1.0, far=1.0)
 
 Key = tuple[str, int, int]
 """What has an address in the scratchpad: a tensor by name, or an image by section and access."""
@@ -94,6 +99,16 @@ Judge = Callable[[Program], tuple[float, float]]
 """What a whole program costs, and what it costs if bytes count for themselves: less is better."""
 
 
+class Line(NamedTuple):
+    """Sections that were chosen together, what each costs, and what its bytes would cost besides."""
+
+    sections: tuple[Section | None, ...]
+    times: tuple[float, ...]
+    moved: tuple[float, ...]
+    inside: frozenset[str]
+    """Tensors that lived in the scratchpad."""
+
+
 class Timed(NamedTuple):
     """A plan, and how long it takes as estimated."""
 
@@ -101,6 +116,8 @@ class Timed(NamedTuple):
     time: float
     roomy: Program | None = None
     """The same sections in all of the scratchpad, where more constants come early then."""
+    line: Line | None = None
+    planner: Planner | None = None
 
 
 def plan(
@@ -141,10 +158,12 @@ def _best(found: Sequence[Timed], judge: Judge | None) -> Program | Infeasible:
         return first.program
     costs = [judge(one.program) for one in near if isinstance(one.program, Program)]
     best = preferred(costs)
-    program, _, roomy = near[best]
+    one, cost = near[best], costs[best]
+    if one.planner is not None:
+        one, cost = one.planner.sparer(one, cost, (1 + GIVEN) * min(cost for cost, _ in costs), judge)
     # What is left of a scratchpad is the user's, unless it is worth its room.
-    gains = roomy is not None and judge(roomy)[0] < (1 - GIVEN) * costs[best][0]
-    return roomy if roomy is not None and gains else program
+    gains = one.roomy is not None and judge(one.roomy)[0] < (1 - GIVEN) * cost[0]
+    return one.roomy if one.roomy is not None and gains else one.program
 
 
 def preferred(costs: Sequence[tuple[float, float]]) -> int:
@@ -232,7 +251,7 @@ class Planner:
         self.residence: Residence = Residence(nests, operands, target, before)
         self.roomy: Program | None = None
         """The last program in all of the scratchpad."""
-        self.times = [0.0] * len(nests)
+        self.times, self.moved = [0.0] * len(nests), [0.0] * len(nests)
         self.structures: dict[int, int] = like.structures if like else {}
         self.sections: list[Section | None] = []
 
@@ -253,19 +272,66 @@ class Planner:
 
         The second one's are less sure, as more is expected of what comes early.
         """
-        yield Timed(self.program(), time := self.time, self.roomy)
+        first = self.timed(self.program())
+        yield first
         if self.estimate is not None:
             sections, other = self.sections, self.program(every=True)
             if self.sections != sections:
-                yield Timed(other, max(time, self.time), self.roomy)
+                yield self.timed(other)._replace(time=max(first.time, self.time))
 
     def sparing(self) -> Iterator[Timed]:
         """Programs of all sections that may be best: those that move little, are fast, or are so alone."""
         if self.estimate is not None:
-            for aim in (SPARING, HASTY, ALONE):
+            for aim in (SPARING, HASTY, ALONE, AHEAD_OF_TWO):
                 sections, other = self.sections, self.program(every=True, aim=aim)
                 if self.sections != sections:
-                    yield Timed(other, self.time, self.roomy)
+                    yield self.timed(other)
+
+    def timed(self, program: Program) -> Timed:
+        """The last program with its time and sections."""
+        return Timed(program, self.time, self.roomy, self._chosen(), self)
+
+    def sparer(
+        self, one: Timed, cost: tuple[float, float], bound: float, judge: Judge
+    ) -> tuple[Timed, tuple[float, float]]:
+        """The same program with sections that move less, as many as cost no more than the bound in all.
+
+        Those come first that spare most for their time.
+        """
+        own, other = one.line, self._moving_less()
+        if own is None or other is None or other.inside != own.inside:
+            return one, cost
+        spared = [mine - theirs for mine, theirs in zip(own.moved, other.moved, strict=True)]
+        later = [theirs - mine for mine, theirs in zip(own.times, other.times, strict=True)]
+        steps = [step for step, gain in enumerate(spared) if gain > 0]
+        if sum(spared[step] for step in steps) <= GIVEN * cost[0]:
+            return one, cost
+        steps.sort(key=lambda step: later[step] / spared[step])
+        sections, together = list(own.sections), -(-len(steps) // TRIES)
+        for first in range(0, len(steps), together):
+            self.sections = list(sections)
+            for step in steps[first : first + together]:
+                self.sections[step] = other.sections[step]
+            program = self._allocated()
+            found = (inf, inf) if program is None else judge(program)
+            if program is not None and found[0] <= bound and found[1] < cost[1]:
+                sections, cost = self.sections, found
+                one = Timed(program, one.time, self.roomy, own, self)
+        return one, cost
+
+    def _moving_less(self) -> Line | None:
+        """What is chosen if bytes count for themselves, where each step has a choice."""
+        rooms = self.residence.left.tolist()
+        choices = [self._options(step, rooms[step]) for step in range(len(self.nests))]
+        options = [some.priced or some.best for some in choices]
+        if not all(options):
+            return None
+        self.sections = self._line(options, rooms, LESS)
+        return self._chosen()
+
+    def _chosen(self) -> Line:
+        inside = frozenset(self.residence.inside)
+        return Line(tuple(self.sections), tuple(self.times), tuple(self.moved), inside)
 
     def program(self, every: bool = False, aim: Aim = BALANCED) -> Program:
         """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
@@ -312,24 +378,30 @@ class Planner:
     ) -> list[Section | None]:
         """Of each step's options those that together cost least, with bytes as the `aim` says."""
         totals, left, idle = np.zeros(1), np.full(1, -inf), np.zeros(1)
+        further, unused = left, idle
         back: list[list[int]] = []
         spent: list[NDArray[np.float64]] = []
         for step, some in enumerate(options):
             prices = np.array([(*choice.price, choice.need, choice.early) for choice in some])
             cost, early, own, moved, later, need, sooner = prices.T[:, :, None]
-            # Behind another one, in whose room they fit, the first constants may come early.
-            spared = np.where(sooner <= left, aim.early * np.minimum(early, idle), 0.0)
+            # Behind others, in whose room they fit, the first constants may come early.
+            both = np.where(sooner <= further, idle + aim.far * unused, idle)
+            spared = np.where(sooner <= left, aim.early * np.minimum(early, both), 0.0)
             if step in self.spared:
                 spared = np.maximum(spared, np.minimum(early, self.spared[step] * early.max()))
             spent.append(cost - spared)
             ways = totals + aim.moved * moved + aim.later * later + spent[-1]
-            back.append(ways.argmin(1).tolist())
+            fronts = ways.argmin(1)
+            back.append(fronts.tolist())
+            hidden = spared[np.arange(len(some)), fronts]
+            further, unused = left[fronts] - sooner[:, 0], np.maximum(idle[fronts] - hidden, 0.0)
             totals, left, idle = ways.min(1), rooms[step] - need[:, 0], own[:, 0]
         sections: list[Section | None] = [None] * len(options)
         number = int(totals.argmin())
         for step in reversed(range(len(options))):
             sections[step] = _of(options[step][number].section, self.nests[step])
             before = back[step][number]
+            self.moved[step] = options[step][number].price.moved
             self.times[step], number = float(spent[step][number, before]), before
         return sections
 
@@ -339,7 +411,7 @@ class Planner:
         if not options:
             return None
         best = min(options, key=lambda choice: choice.price.cost)
-        self.times[step] = best.price.cost
+        self.times[step], self.moved[step] = best.price.cost, best.price.moved
         return _of(best.section, self.nests[step])
 
     def _structure(self, step: int) -> int:

@@ -247,3 +247,41 @@ def test_twelve_kib_are_no_slower_than_eleven() -> None:
         for n in (11 << 10, 12 << 10)
     )
     assert other.cycles <= 1.005 * one.cycles
+
+
+COPIED = {"boxes": {"weights": 1, "constants": 0, "values": 0, "results": 0}}
+"""What a mapping says of a group whose weights are copied, and nothing else."""
+
+
+def pooled(width: int) -> tj.Graph:
+    """Two convolutions, a pool, which takes less than the weights behind it, and a convolution."""
+    random = np.random.default_rng(1)
+
+    def convolved(x: Any, channels: int, filters: int) -> Any:
+        weights = random.integers(-100, 100, (filters, 3, 3, channels)).astype(np.int8)
+        sums = ops.conv2d(x, weights, np.zeros(filters, np.int32), pad=(1, 1, 1, 1))
+        return ops.rescale(sums, np.full(1, 1 << 30, np.int32), np.full(1, 40, np.int8), dtype=tj.INT8)
+
+    def network(x: Any) -> Any:
+        x = convolved(convolved(x, 16, 32), 32, 32)
+        x = ops.max_pool2d(x, kernel=(2, 2), stride=(2, 2), pad=(0, 0, 0, 0))
+        return convolved(x, 32, 64)
+
+    return tj.trace(network, np.zeros((1, width, width, 16), np.int8))
+
+
+@pytest.mark.parametrize(("width", "name"), [(16, "ethos-u55-128"), (24, "ethos-u65-512")])
+def test_constants_come_beside_two_groups_ahead(width: int, name: str) -> None:
+    graph = pooled(width)
+    copied = tj.plan(graph, name, mapping={"**": COPIED})
+    assert tj.simulate(graph, name).cycles <= 1.005 * tj.simulate(graph, name, plan=copied).cycles
+
+
+@pytest.mark.parametrize("name", ["ethos-u85-256", "ethos-u65-256"])
+def test_no_group_could_move_less_at_hardly_more_time(name: str) -> None:
+    graph = pooled(24)
+    own = tj.simulate(graph, name)
+    for group, choice in tj.plan(graph, name):
+        if not choice.boxes:
+            other = tj.simulate(graph, name, plan=tj.plan(graph, name, mapping={group: COPIED}))
+            assert other.cycles > 1.005 * own.cycles or other.offchip_bytes >= 0.99 * own.offchip_bytes
