@@ -347,7 +347,7 @@ def kernel_floats(args: int) -> None:
 
 def height_of_floats(left: int, rows: int, steps: int, columns: int) -> Any:
     """The height of the next tile: low ones where steps are few; what is left in the end is evened out."""
-    height = LOW if steps <= SHORT_STEPS and columns >= LANES else lowest(BLOCK)
+    height = LOW if steps <= SHORT_STEPS and columns > LANES else lowest(BLOCK)
     return height if left >= 2 * height else height_of(left, rows)
 
 

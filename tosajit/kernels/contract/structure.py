@@ -19,7 +19,7 @@ ROWS = 12
 BLOCK = 12
 """Rows among which heights of tiles are evened out."""
 LOW, SHORT_STEPS = 1, 0
-"""The height of tiles of float32 of so few steps and a whole panel, as long as there are two of them."""
+"""The height of tiles of float32 of so few steps and more than a panel, as long as there are two of them."""
 OFFSETS_BYTES = 1920
 """Room for where the rows of a panel of A go."""
 LEAST_BYTES = 64
