@@ -20,7 +20,7 @@ import tosajit as tj
 from tests.test_generic import generic_groups
 from tosajit.arrays import Array
 from tosajit.errors import CompileError
-from tosajit.kernels import cache, objects
+from tosajit.kernels import cache, helpers, objects
 from tosajit.kernels.generic.code import NAME as GENERIC
 from tosajit.kernels.generic.code import texts
 from tosajit.kernels.workspace import driver_text
@@ -334,3 +334,14 @@ def test_sums_of_products_are_there_before_the_kernel_that_also_works_on_them(
         found = found[0] if isinstance(found, list | tuple) else found
         wanted = tj.compile(executable.graph, interpret=True)(*given)
         np.testing.assert_array_equal(found.view(np.uint8), wanted.view(np.uint8))
+
+
+def test_a_helper_whose_pipe_is_closed_is_left_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As when it ends while Python does: its thread closes the pipe."""
+    monkeypatch.setattr(helpers, "_waiting", {"kernel": "text"})
+    monkeypatch.setattr(helpers, "_lasting", {"kernel"})
+    with subprocess.Popen([sys.executable, "-c", ""], stdin=subprocess.PIPE, text=True) as process:
+        assert process.stdin
+        process.stdin.close()
+        assert not helpers._left_to(process)
+    assert helpers._waiting == {"kernel": "text"}

@@ -158,13 +158,17 @@ def _left_to(process: "subprocess.Popen[str]") -> bool:
     folder, pipe = cache_folder(), process.stdin
     if folder is None or pipe is None or os.name == "nt":
         return False
+    try:
+        place = pipe.fileno()
+    except ValueError:  # its thread has closed it: the helper has ended
+        return False
     with _changed:
         left = {name: source for name, source in _waiting.items() if name in _lasting}
         _waiting.clear()
     with contextlib.suppress(OSError):
-        os.set_blocking(pipe.fileno(), False)
+        os.set_blocking(place, False)
         for name, source in left.items():
-            os.write(pipe.fileno(), _request(name, source, folder).encode())
+            os.write(place, _request(name, source, folder).encode())
     return True
 
 
