@@ -17,6 +17,7 @@ from tosajit.frontends.common.blocks import batch_to_space, depth_to_space, spac
 from tosajit.frontends.common.borders import enlarged, mirrored, padded, replicated, spread
 from tosajit.frontends.common.channels import convolved
 from tosajit.frontends.common.division import floored, remainder, truncated
+from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.images import Sampling
 from tosajit.frontends.common.indices import gathered_nd, linear, one_hot
 from tosajit.frontends.common.ordering import running_products, running_sums
@@ -236,6 +237,37 @@ def test_blocks_become_channels_and_back(block: int) -> None:
     expected = parts.reshape(2, 6 // block, 12 // block, -1)
     np.testing.assert_array_equal(run(lambda x: space_to_depth(x, block), value), expected)
     np.testing.assert_array_equal(run(lambda x: depth_to_space(x, block), expected), value)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "axis", "shared", "turned"),
+    [
+        ((3, 5, 4), 0, 0, False),
+        ((3, 5, 8), 1, 0, False),
+        ((2, 3, 5, 2), 2, 0, True),
+        ((2, 3, 5, 6), 2, 1, False),
+    ],
+)
+def test_elements_along_a_dimension(
+    shape: tuple[int, ...], axis: int, shared: int, turned: bool, known: bool
+) -> None:
+    values = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    rng = np.random.default_rng(axis)
+    places = rng.integers(0, shape[axis], (*shape[:shared], 2, 3)).astype(np.int32)
+
+    def found(x: tj.Tensor, places: Any) -> tj.Tensor:
+        return gathered(x, ops.const(places) if known else places, axis, shared)
+
+    if shared:
+        pairs = zip(values, places, strict=True)
+        expected = np.stack([np.take(one, at, axis - 1) for one, at in pairs])
+    else:
+        expected = np.take(values, places, axis)
+    given = (values,) if known else (values, places)
+    graph = tj.trace(lambda x, at=places: found(x, at), *given)
+    np.testing.assert_array_equal(tj.compile(graph, interpret=True)(*given), expected)
+    assert any(node.operator.opcode == "TRANSPOSE" for node in graph.nodes) == turned
 
 
 @pytest.mark.parametrize(("dtype", "bound"), [(np.float32, 6e-7), (np.float16, 4e-3)])

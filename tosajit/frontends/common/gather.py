@@ -6,8 +6,12 @@ from math import prod
 
 from tosajit import ops
 from tosajit.dtypes import BOOL, INT8, INT32
+from tosajit.frontends.common.broadcast import expanded
 from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.tracing.tensor import Tensor
+
+FEWEST = 4
+"""Neighbours from which on it takes less to repeat an index than to transpose what it finds."""
 
 
 def gathered(values: Tensor, indices: Tensor, axis: int, batch_dims: int = 0) -> Tensor:
@@ -19,6 +23,12 @@ def gathered(values: Tensor, indices: Tensor, axis: int, batch_dims: int = 0) ->
     start = _range(indices)
     if start is not None and not batch_dims:
         return reshaped(part(values, axis, start, prod(places)), result)
+    if prod(between) > 1 and prod(inner) >= FEWEST:
+        several = (*shared, *between)
+        tables = reshaped(values, (prod(several), extent, prod(inner)))
+        each = reshaped(indices, (prod(shared), 1, prod(places)))
+        each = expanded(each, (prod(shared), prod(between), prod(places)))
+        return reshaped(_rows(tables, reshaped(each, (prod(several), prod(places)))), result)
     rank = len(values.shape)
     order = [*range(batch_dims), axis, *range(batch_dims, axis), *range(axis + 1, rank)]
     table = reshaped(transposed(values, order), (prod(shared), extent, prod(between) * prod(inner)))
