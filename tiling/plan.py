@@ -254,6 +254,10 @@ class Planner:
         self.times, self.moved = [0.0] * len(nests), [0.0] * len(nests)
         self.structures: dict[int, int] = like.structures if like else {}
         self.sections: list[Section | None] = []
+        self.equals: dict[tuple[int, int], tuple[Section, Section]] = {}
+        """Sections by step and by what they are made of, which stands in front of them."""
+        self.made: set[object] = set()
+        """The choices that programs have been made of."""
 
     @property
     def time(self) -> float:
@@ -272,20 +276,18 @@ class Planner:
 
         The second one's are less sure, as more is expected of what comes early.
         """
-        first = self.timed(self.program())
-        yield first
-        if self.estimate is not None:
-            sections, other = self.sections, self.program(every=True)
-            if self.sections != sections:
-                yield self.timed(other)._replace(time=max(first.time, self.time))
+        least = 0.0
+        for every in (False, True)[: 1 + (self.estimate is not None)]:
+            if (program := self.program(every)) is not None:
+                yield self.timed(program)._replace(time=max(least, self.time))
+                least = self.time
 
     def sparing(self) -> Iterator[Timed]:
         """Programs of all sections that may be best: those that move little, are fast, or are so alone."""
         if self.estimate is not None:
             for aim in (SPARING, HASTY, ALONE, AHEAD_OF_TWO):
-                sections, other = self.sections, self.program(every=True, aim=aim)
-                if self.sections != sections:
-                    yield self.timed(other)
+                if (program := self.program(every=True, aim=aim)) is not None:
+                    yield self.timed(program)
 
     def timed(self, program: Program) -> Timed:
         """The last program with its time and sections."""
@@ -333,8 +335,11 @@ class Planner:
         inside = frozenset(self.residence.inside)
         return Line(tuple(self.sections), tuple(self.times), tuple(self.moved), inside)
 
-    def program(self, every: bool = False, aim: Aim = BALANCED) -> Program:
-        """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps."""
+    def program(self, every: bool = False, aim: Aim = BALANCED) -> Program | None:
+        """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps.
+
+        None if the choice is one of those before.
+        """
         residence = self.residence
         self.roomy = None
         while True:
@@ -345,6 +350,10 @@ class Planner:
             crowded = [step for step, some in enumerate(options) if not some]
             if not crowded:
                 self.sections = self._line(options, rooms, aim)
+                choice = frozenset(residence.inside), tuple(map(id, self.sections))
+                if choice in self.made:
+                    return None
+                self.made.add(choice)
                 found = self._allocated()
                 if found is not None:
                     return found
@@ -399,11 +408,19 @@ class Planner:
         sections: list[Section | None] = [None] * len(options)
         number = int(totals.argmin())
         for step in reversed(range(len(options))):
-            sections[step] = _of(options[step][number].section, self.nests[step])
+            sections[step] = self._equal(step, options[step][number].section)
             before = back[step][number]
             self.moved[step] = options[step][number].price.moved
             self.times[step], number = float(spent[step][number, before]), before
         return sections
+
+    def _equal(self, step: int, section: Section) -> Section:
+        """The section of a step's nest that is like another, made once."""
+        key = step, id(section)
+        found = self.equals.get(key)
+        if found is None:
+            found = self.equals[key] = section, _of(section, self.nests[step])
+        return found[1]
 
     def _alone(self, step: int, room: int) -> Section | None:
         """The best section of a step by itself."""
@@ -444,13 +461,18 @@ class Planner:
         return longer
 
     def _within(self, longer: Sequence[dict[Key, Lifetime]], enough: int) -> Program | None:
-        """The program of the longest lifetimes that find addresses."""
-        for early in reversed(longer):
-            addresses, total = self._arranged(early, self.capacity if early is longer[0] else enough)
+        """The program of the longest lifetimes that find addresses; none if the shortest find none."""
+        shortest, *others = longer
+        found = self._arranged(shortest, self.capacity)
+        if found[1] > self.capacity:
+            return None
+        for early in reversed(others):
+            addresses, total = self._arranged(early, enough)
             if total <= self.capacity:
                 self.granted = dict(self._grants(early))
                 return self._finished(addresses, total)
-        return None
+        self.granted = dict(self._grants(shortest))
+        return self._finished(*found)
 
     def _arranged(self, lives: Mapping[Key, Lifetime], enough: int) -> tuple[dict[Key, int], int]:
         """Addresses, those of small boxes with the same lifetime behind each other."""

@@ -247,7 +247,9 @@ class _Scheduled:
             return infeasible, inf
         try:
             planner.residence.settle(eager)
-            return planner.program(), planner.time
+            program = planner.program()
+            assert program is not None  # of a planner that has made no other
+            return program, planner.time
         except _Crowded as crowded:
             return crowded.reason, inf
 
