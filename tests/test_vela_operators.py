@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from validating import apart, charges, lowered, means, softmaxes
+from validating import apart, charges, copies, lowered, means, softmaxes
 from validating.schedules import Operation
 from validating.softmaxes import Stored
 
@@ -149,3 +149,28 @@ def test_only_what_vela_chains_is_charged_for_it(along: tuple[str, ...], charged
         for one in ((), along)
     )
     assert (chained > plain) == charged
+
+
+@pytest.mark.parametrize(
+    ("machine", "cycles"), [(U85, 781), ("ethos-u85-256/sys-dram-mid/sram-only", 325), (U65, -186)]
+)
+def test_single_positions_are_in_blocks_of_rows_and_columns(machine: str, cycles: int) -> None:
+    """Of 25 × 5, which are six blocks in Vela's schedule, and five of one row in ours."""
+    weights, bias = np.ones((32, 1, 1, 32), np.int8), np.zeros(32, np.int64)
+
+    def network(x: tj.Tensor) -> tj.Tensor:
+        sums = ops.conv2d(x, weights, bias, acc_type="INT48")
+        return ops.rescale(sums, multiplier=[1 << 14], shift=[30], scale32=False, dtype=tj.INT16)
+
+    known = tj.machine(machine)
+    graph = tj.trace(network, tj.Value("x", tj.INT16, (1, 25, 5, 32)))
+    nests = copies.nests_of(graph, known, tj.plan(graph, known))
+    names, map = nests[0].members, (1, 25, 5, 32)
+    one = Operation("Conv2D", map, "Sram", read=map, names=names, source="Conv2D")
+    assert lowered.in_rows(one, core(machine), nests) == cycles
+    assert (
+        lowered.in_rows(
+            Operation("Conv2D", map, "Sram", read=map, kernel=(3, 3), names=names), core(machine), nests
+        )
+        == 0
+    )

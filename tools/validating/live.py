@@ -48,7 +48,10 @@ weights. It tells the model of the machine from the planner. Two things are adde
 have; how much stands beside each figure. Copies: where Vela copies a map, to concatenate, pad or repeat
 it, or gives it another scale or looks it up in a pass of its own, our programs mostly write or read it in
 place; our model times them (`tools/validating/copies.py`), and what Vela takes apart into other operators
-than our programs do, such as squared differences in 32 bits (`tools/validating/lowered.py`).
+than our programs do, such as squared differences in 32 bits (`tools/validating/lowered.py`) and means
+(`tools/validating/means.py`); and what operators of its schedule wait for maps in DRAM that our groups have
+in the SRAM or pass on (U85): maps of 32 bits in a softmax (`tools/validating/softmaxes.py`) and operands of
+additions (`tools/validating/apart.py`).
 Charges (`tools/validating/charges.py`), which are Vela's estimate and no fact of the hardware, worked out
 from our model and not from Vela's figures. In dedicated modes it counts an operator whose weights have a
 buffer, and the waits for weights and tables, as if maps were in the DRAM where they live by default, and
@@ -56,10 +59,8 @@ the last block of a result that only goes on in a chain (U85) as if it were writ
 each slice of the weights reads anew, once, which is less than the hardware takes. Each part of a transposed
 convolution (U85) is counted as if it made all positions and not its own alone. On the U55 and
 U65 it counts constants that are repeated and stay in flash or DRAM as if they were read anew for each
-result. Known and not counted: maps within an operator that Vela has in DRAM and our groups in the SRAM,
-such as those of 32 bits in the softmax of `unet_i8`, which its operations on the U85 with dedicated SRAM
-wait 63,641 cycles for; and loads of the tables of an LSTM's gates that nothing in front hides. Asked, as a
-median: 5 %."""
+result. Known and not counted: loads of the tables of an LSTM's gates behind products whose weights come in
+slices (U85). Asked, as a median: 5 %."""
 HELD_OUT_TEXT = f"""The same for networks that nothing was changed for (`tools/held_out_networks.tar.xz`):
 their structures and weights are drawn, with seed {SEED}."""
 COLUMNS = ("network, machine", "ours", "Vela")

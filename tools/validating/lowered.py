@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from sim.cost.ethos.blocks import layer_of, shape_of, turned_maximum
+from sim.cost.ethos.blocks import layer_of, scale_cycles, shape_of, turned_maximum
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import CHANNELS, Map, Maps, layer_cycles
 from sim.cost.ethos.parts import Layer, Part55, Part85, Shape, up
@@ -51,6 +51,8 @@ def lowered(
                 total += sum(with_zeros(one, core) for one in some)
             case "FullyConnected":
                 total += sum(in_one(one, core, nests) for one in some)
+            case "Conv2D":
+                total += sum(in_rows(one, core, nests) for one in some)
             case "Softmax":
                 total += sum(over_channels(one, core) for one in some)
     return total
@@ -123,6 +125,31 @@ def in_one(one: Operation, core: Core, nests: Sequence[Nest]) -> int:
                 core, layer_of(core.hardware, nest, shape, primary), maps
             )
     return 0
+
+
+def in_rows(one: Operation, core: Core, nests: Sequence[Nest]) -> int:
+    """A convolution of single positions in blocks of rows and columns, less ours, whose map is one row."""
+    if one.kind != "Conv2D" or one.kernel != (1, 1) or one.shape[-3:-1] != one.read[-3:-1]:
+        return 0
+    for nest in nests:
+        shape, primary = shape_of(nest, nest.extents), stages_of(nest).primary
+        if shape is None or primary is None or tensors_of(nest.members[:1]).isdisjoint(one.names):
+            continue
+        ours = layer_of(core.hardware, nest, shape, primary)
+        if ours.op != "convolution" or ours.output.area != one.shape[-3] * one.shape[-2]:
+            return 0
+        theirs = ours._replace(
+            output=ours.output._replace(height=one.shape[-3], width=one.shape[-2]),
+            input=ours.input._replace(height=one.read[-3], width=one.read[-2]),
+        )
+        return with_scales(core, theirs) - with_scales(core, ours)
+    return 0
+
+
+def with_scales(core: Core, layer: Layer) -> int:
+    """Cycles of a layer, or of its biases and scales, whichever takes longer."""
+    maps = Maps(Map(core.memory), Map(core.memory), core.constants[1])
+    return max(cycles(core, layer, maps), scale_cycles(core, layer, chosen(core.hardware, layer)))
 
 
 def over_channels(one: Operation, core: Core) -> int:
