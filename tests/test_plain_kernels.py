@@ -289,7 +289,17 @@ def test_lines_of_results_that_are_far_are_fetched_before_their_sums(isa: Instru
 @sets
 def test_tiles_that_end_in_registers_are_done_one_after_another(isa: InstructionSet) -> None:
     height = min(isa.tiles_of("f32").block, isa.tiles_of("f32").heights[-1])
-    rows, steps = 5 * height + 1, isa.tiles_of("f32").short_steps + 1
+    assert [tiles for tiles, _ in tiles_of(isa, 5 * height + 1)] == [4, 1, 1]
+
+
+@pytest.mark.parametrize("isa", [isa for isa in SETS if "words" not in isa.name], ids=lambda isa: isa.name)
+def test_maps_of_seven_by_seven_are_summed_once(isa: InstructionSet) -> None:
+    assert sum(tiles * height for tiles, height in tiles_of(isa, 49)) == 49
+
+
+def tiles_of(isa: InstructionSet, rows: int) -> list[tuple[int, int]]:
+    """How many tiles of which height each call does, of rows that end in registers."""
+    steps = isa.tiles_of("f32").short_steps + 1
     g = Geometry((1, 1, 1, rows), (1, 1, 1, rows), steps, isa.lanes * isa.panels, element_bytes=4)
     x, weights = (np.arange(n * steps, dtype=np.float32).reshape(n, steps) for n in (rows, g.out_channels))
     packed, none = pack.pack_weights(isa.lanes, weights, 1), np.zeros(1, np.float32)
@@ -297,15 +307,15 @@ def test_tiles_that_end_in_registers_are_done_one_after_another(isa: Instruction
     spec, end = ContractSpec(isa, "convolution", "f32", "f32"), Epilogue(in_registers=True)
     convolved(kernels, isa, g, x[None, None, None], packed, none, out, spec, end, SIGN=ENDED)
     np.testing.assert_allclose(out.array.reshape(rows, -1), x @ weights.T, rtol=1e-5)
-    assert kernels.tiles == [4, 1, 1]
+    return kernels.tiles
 
 
 class Counting(Kernels):
-    """Kernels, and how many tiles of float32 were done in each call."""
+    """Kernels, and how many tiles of float32 of which height were done in each call."""
 
     def __init__(self, isa: InstructionSet) -> None:
         super().__init__(isa)
-        self.tiles: list[int] = []
+        self.tiles: list[tuple[int, int]] = []
 
     def address(self, source: str) -> int:
         number = super().address(source)
@@ -314,7 +324,8 @@ class Counting(Kernels):
         run = self._known[number]
 
         def counted(job: int) -> None:
-            self.tiles.append(int(at(job + 8 * TileJob.TILES, np.int64, 1)[0]))
+            words = at(job, np.int64, len(TileJob))
+            self.tiles.append((int(words[TileJob.TILES]), int(words[TileJob.HEIGHT])))
             run(job)
 
         self._known[number] = counted

@@ -346,9 +346,13 @@ def kernel_floats(args: int) -> None:
 
 
 def height_of_floats(left: int, rows: int, steps: int, columns: int) -> Any:
-    """The height of the next tile: low ones where steps are few; what is left in the end is evened out."""
+    """The height of the next tile: low ones where steps are few.
+
+    What is left in the end is evened out, unless one of each covers it.
+    """
     height = LOW if steps <= SHORT_STEPS and columns > LANES else lowest(BLOCK)
-    return height if left >= 2 * height else height_of(left, rows)
+    covered = left == height + LOW and LOW > 1
+    return height if left >= 2 * height or covered else height_of(left, rows)
 
 
 def tiles_of(left: int, height: int) -> Any:
