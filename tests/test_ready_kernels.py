@@ -66,10 +66,10 @@ def test_the_networks_whose_kernels_come_along_are_there(tmp_path: Path) -> None
     for archive in ready_kernels.NETWORKS:
         archives.unpack(archive, tmp_path)
     names = {path.stem for path in tmp_path.iterdir()}
-    assert {name.rpartition("_")[2] for name in names} == {"f32", "i8", "i16x8"}
+    assert {name.rpartition("_")[2] for name in names} == {"f32", "i8", "i16x8", "qdq"}
     assert {f"{name}_i8" for name in (*kernel_networks.NETWORKS, *varied_networks.NETWORKS)} <= names
     kinds = {path.suffix for path in tmp_path.iterdir()}
-    assert kinds == {".tflite", ".pt2"}
+    assert kinds == {".tflite", ".pt2", ".onnx"}
 
 
 @pytest.mark.parametrize(("value", "needed"), [("none", False), ("host", True), (None, True)])

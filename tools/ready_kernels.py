@@ -1,9 +1,9 @@
 """Compile the kernels that come with the package: generic ones, those of our models, and of small networks.
 
-The networks are of all common kinds (`kernel_networks.py`, `varied_networks.py`, `torch_kernel_networks.py`),
-so that others need few more kernels. For each CPU, processes share the models and an empty cache; the objects
-go to `tosajit/kernels/compiled`, and what lay there before is deleted. Only CPUs whose code this machine runs
-can be done. The wheel's build does the same (`package_build.py`).
+The networks are of all common kinds (`kernel_networks.py`, and `varied_`, `torch_kernel_` and
+`onnx_kernel_networks.py`), so that others need few more kernels. For each CPU, processes share the models and
+an empty cache; the objects go to `tosajit/kernels/compiled`, and what lay there before is deleted. Only CPUs
+whose code this machine runs can be done. The wheel's build does the same (`package_build.py`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import archives
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "tosajit" / "kernels" / "compiled"
 MODELS = "tosajit/samples", "tests/data"
-NAMES = "kernel", "varied", "torch_kernel"
+NAMES = "kernel", "varied", "torch_kernel", "onnx_kernel"
 NETWORKS = tuple(Path(__file__).with_name(f"{name}_networks.tar.xz") for name in NAMES)
 VARIABLE = "TOSAJIT_KERNELS"
 WORDS = {
