@@ -53,6 +53,8 @@ class Pair:
     our_bytes: int = 0
     their_bytes: int = 0
     """Of the off-chip memory."""
+    scheduled_bytes: int = 0
+    """Of the same, ours with Vela's schedule."""
     charged: int = 0
     """What Vela would charge beyond its schedule's cycles."""
     copied: int = 0
@@ -171,7 +173,8 @@ def compared(file: Path, configuration: Configuration, objective: str | None = N
         copied += means.means(found, log, graph, core, made)
         copied += apart.apart(found, log, graph, core, nests)
         copied += softmaxes.softmaxes(found, log, core, machine)
-    return replace(pair, scheduled=made.cycles, charged=charged, copied=copied)
+    given = replace(pair, scheduled=made.cycles, scheduled_bytes=made.offchip_bytes)
+    return replace(given, charged=charged, copied=copied)
 
 
 def summary(pairs: list[Pair]) -> Iterator[str]:

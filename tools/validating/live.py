@@ -128,9 +128,16 @@ def moved(pairs: Sequence[vela_live.Pair]) -> Iterator[str]:
         f" {vela_live.MORE:.0%} more bytes than with Vela's schedule; plans are for time, and"
         ' `objective="traffic"` has others.'
     )
+    known = [one for one in pairs if one.scheduled is not None]
+    less = sum(one.our_bytes <= (1 + vela_live.MORE) * one.scheduled_bytes for one in known)
+    yield f"By our own count of what both schedules move, {less} of {len(known)} do."
     if more:
-        cases = (f"{one.network} on {one.configuration} {_share(_more(one))}" for one in more)
-        yield f"The others: {', '.join(cases)}."
+        cases = (f"{one.network} on {one.configuration} {_share(_more(one))}{_time(one)}" for one in more)
+        yield f"The others, with what they take of the time of Vela's schedule: {', '.join(cases)}."
+
+
+def _time(pair: vela_live.Pair) -> str:
+    return "" if pair.scheduled is None else f" ({pair.ours / pair.scheduled:.1%})"
 
 
 def _more(pair: vela_live.Pair) -> float:
