@@ -174,3 +174,18 @@ def test_single_positions_are_in_blocks_of_rows_and_columns(machine: str, cycles
         )
         == 0
     )
+
+
+@pytest.mark.parametrize(("slices", "read"), [(1, 0), (2, 500 + 64 * 2 // 12)])
+def test_the_last_of_several_slices_does_not_wait_for_the_map(slices: int, read: int) -> None:
+    weights, bias = np.ones((32, 1, 1, 64), np.int8), np.zeros(32, np.int32)
+
+    def network(x: tj.Tensor) -> tj.Tensor:
+        return ops.rescale(ops.conv2d(x, weights, bias), multiplier=1 << 30, shift=36, dtype=INT8)
+
+    graph, machine = tj.trace(network, tj.Value("x", INT8, (1, 1, 1, 64))), tj.machine(U85)
+    mapping = {"**": {"tile": {"oc": 32 // slices}, "boxes": {"weights": slices}}}
+    (model,) = copies.models_of(graph, machine, tj.plan(graph, machine, mapping=mapping))
+    section = charges.Charged(model, core(U85), (), {}, ())
+    assert bool(model.section.loops) == (slices > 1)
+    assert section.first_read == pytest.approx(read, abs=24)

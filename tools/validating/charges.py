@@ -5,7 +5,8 @@ live in DRAM by default, but for those that a schedule has put in the SRAM.
 
 * Buffers of weights. Of an operator whose weights are copied to the SRAM, Vela 5.2.0 counts what its last
   slice would take with maps in DRAM, and the copy, less what hides that: the operator in front with its maps
-  in DRAM. Only what that is beyond our cycles, waits for the copy among them, is charged.
+  in DRAM. The last of several slices does not wait for the first block of its map. Only what that is beyond
+  our cycles, waits for the copy among them, is charged.
 * Slices of weights. Each of them reads the map anew, which Vela counts once: less than the hardware takes.
 * Tables are taken to be hidden like these copies.
 * Chains (U85). What an operator passes on to another one is in no memory, but Vela counts the time to write
@@ -162,7 +163,9 @@ class Charged:
     def hides(self) -> int:
         """Its last command with maps where they live, of the last slice only: what hides a copy behind it."""
         sliced = self.weights and self.model.section.loops
-        return self._work(self.live, self._last).hides if sliced else self.model.hides
+        if not sliced:
+            return self.model.hides
+        return self._work(self.live, self._last).hides - self.first_read
 
     @property
     def weights(self) -> list[int]:
@@ -199,7 +202,7 @@ class Charged:
         near, last = self._work(self.sites), self._work(self.live, self._last)
         own = primary(near) + chained[0]
         first = max(0, self._copy(first=True) - hidden)
-        vela = max(self._copy() - hidden + primary(last), own + first)
+        vela = max(self._copy() - hidden + primary(last) - self.first_read, own + first)
         return max(0, vela - (taken - passes(near))) + chained[1]
 
     @property
@@ -277,6 +280,17 @@ class Charged:
             share = 1 / prod(loop.count for loop in loops)
         size = sum(model.operands[n].stored(model.operands[n].bytes) for n in self.weights)
         return copy_cycles(self.core, share * size)
+
+    @property
+    def first_read(self) -> int:
+        """Cycles of the first block of the map, which the last of several slices does not wait for."""
+        shape, primary = shape_of(self.nest, self._last), stages_of(self.nest).primary
+        if not self.model.section.loops or shape is None or primary is None:
+            return 0
+        layer = layer_of(self.core.hardware, self.nest, shape, primary)
+        source = self.core.at(self.live[shape.data])
+        choice = chosen(self.core.hardware, layer)
+        return block_transfer(self.core.hardware, layer, choice, Maps(source, source, 0))[0]
 
     @property
     def _last(self) -> tuple[int, ...]:

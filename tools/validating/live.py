@@ -59,8 +59,7 @@ the last block of a result that only goes on in a chain (U85) as if it were writ
 each slice of the weights reads anew, once, which is less than the hardware takes. Each part of a transposed
 convolution (U85) is counted as if it made all positions and not its own alone. On the U55 and
 U65 it counts constants that are repeated and stay in flash or DRAM as if they were read anew for each
-result. Known and not counted: loads of the tables of an LSTM's gates behind products whose weights come in
-slices (U85). Asked, as a median: 5 %."""
+result. Asked, as a median: 5 %."""
 HELD_OUT_TEXT = f"""The same for networks that nothing was changed for (`tools/held_out_networks.tar.xz`):
 their structures and weights are drawn, with seed {SEED}."""
 COLUMNS = ("network, machine", "ours", "Vela")
