@@ -112,6 +112,25 @@ def _walks(index: object) -> bool:
     return isinstance(index, Affine) and index.coefficients[0] != 0
 
 
+@pytest.mark.parametrize(
+    ("extent", "functions", "beside"), [(5000, 2, True), (5000, 1, False), (500, 2, False)]
+)
+def test_long_rows_of_several_functions_are_done_by_several_registers_at_a_time(
+    extent: int, functions: int, beside: bool
+) -> None:
+    value = read(0, "f32")
+    for _ in range(functions):
+        value = call("exp_f32", value, type="f32")
+    source, target = (Access(name, "f32", (extent,), identity(1)) for name in "ab")
+    nest = Nest("map", (Axis("x", extent),), (source,), (Write(target, value),), None, ("n",))
+    text = emit_section(section(nest)).source
+    assert ("in interleaved(" in text) == beside
+    with compiling_for(foreign("x86_64-unknown-linux-gnu", "haswell")):
+        assembly = str(target_machine().emit_assembly(parse_assembly(llvm_text(text))))
+    products = len(re.findall(r"vfn?m(add|sub)\w+\s.*ymm", assembly))
+    assert products == 8 * functions * (4 if beside else 1)
+
+
 def test_sections_that_differ_in_names_alone_are_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def called(nest: Nest, suffix: str) -> Nest:
         return map_accesses(nest, lambda access: replace(access, operand=access.operand + suffix))

@@ -11,7 +11,10 @@ import pytest
 from tosajit.kernels.native import llvm_text
 from tosajit.kernels.objects import compile_kernel
 
-HEAD = "import numpy as np\nfrom tosajit.kernels.intrinsics import load_i64, store_i64, store_f64, store_i8\n"
+HEAD = (
+    "import numpy as np\n"
+    "from tosajit.kernels.intrinsics import interleaved, load_i64, store_i64, store_f64, store_i8\n"
+)
 FUNCTIONS = """
 def first_multiple(n, limit):
     for i in range(1, limit):
@@ -57,6 +60,7 @@ def plain(body: str, a: int, b: int, functions: str = "") -> list[int]:
         "s": 0,
         "np": np,
         "load_i64": lambda args, place: args[place],
+        "interleaved": range,
     }
     exec(functions + "\n" + body, names)
     return [int(names["r"]), int(names["s"])]
@@ -72,6 +76,7 @@ BODIES = {
     "names of one way": "if a > b:\n    t = a\n    r = t\nelse:\n    u = b\n    r = u + 1",
     "ways that differ in type": "x = 1\nif a > b:\n    x = np.float64(0.5)\nr = np.int64(x * 4)",
     "values that change places": "r, s = a, b\nfor i in range(3):\n    r, s = s, r + i",
+    "turns beside each other": "for i in interleaved(a, b):\n    r += i * i\n    s = s ^ i",
     "a loop within a loop": "for i in range(a):\n    for j in range(i, b):\n        r += i * j\n    s += 1",
     "a loop over nothing": "for i in range(5, 5):\n    r = 9\nfor i in range(7, 2):\n    s = 9",
     "steps": "for i in range(a, 40, 7):\n    r += i\nfor i in range(40, a, -7):\n    s += i",

@@ -16,6 +16,8 @@ BITS = {"f16": "u16", "bf16": "u16", "f32": "i32", "f8e4m3": "u8", "f8e5m2": "u8
 FLOATING = frozenset(BITS)
 TOGETHER = 4
 """Rows that are combined at a time with one of totals in memory."""
+LONG = 4096
+"""Points of rows beside which those are few that are left of several registers at a time."""
 _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int16", "u16": "np.uint16",
           "i32": "np.int32", "i64": "np.int64", "f32": "np.float32", "f64": "np.float64"}  # fmt: skip
 
@@ -73,6 +75,12 @@ class KernelText:
         floats = [node for node in nodes if node.type in FLOATING]
         return all(node not in used and (node.op == "read" or chooses(node)) for node in floats)
 
+    @cached_property
+    def chained(self) -> bool:
+        """Whether a point takes so many steps that a core does not see the next one far enough ahead."""
+        functions = [node for node in walk(*nest_exprs(self.nest)) if node.scalar.family == "function"]
+        return self.nest.reduction is None and self.section is None and len(functions) > 1
+
     def element(self, type: str) -> str:
         """What loads and stores call the elements of an operand."""
         if self.bits and not self.copies:
@@ -128,7 +136,9 @@ class Phase:
             if level == self.depth and self.part == "last":
                 lines.append(f"{indent}a{axis} = hi{axis} - 1")
             else:
-                lines.append(f"{indent}for a{axis} in range({self._range(level, axis)}):")
+                long = level == self.depth and self.kernel.nest.axes[axis].extent >= LONG
+                loop = "interleaved" if long and self.kernel.chained else "range"
+                lines.append(f"{indent}for a{axis} in {loop}({self._range(level, axis)}):")
                 indent += "    "
             empty = ["pass"] if level == self.depth else []
             lines += [indent + line for line in self.statements[level] or empty]

@@ -49,6 +49,8 @@ COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 
 
 ONE = ir.Constant(ir.IntType(64), 1)
+BESIDE = 4
+"""Registers of vectors that interleaved loops do at a time."""
 
 
 class UntranslatableError(ValueError):
@@ -223,7 +225,9 @@ class _Function:
 
     def _for(self, node: ast.For) -> None:
         match node:
-            case ast.For(ast.Name(name), ast.Call(ast.Name("range"), bounds), body, []):
+            case ast.For(
+                ast.Name(name), ast.Call(ast.Name("range" | "interleaved" as kind), bounds), body, []
+            ):
                 given = [cast(self.b, self.value(bound), types.int64) for bound in bounds]
             case _:
                 raise UntranslatableError(node, f"not {ast.unparse(node.iter)} to loop over")
@@ -246,7 +250,7 @@ class _Function:
                 flags = ("nsw",) if step is ONE else ()
                 self.names[counter] = Typed(types.int64, self.b.add(here.raw, step, flags=flags))
 
-        self._loop({counter} | _stored(body), test, run)
+        self._loop({counter} | _stored(body), test, run, kind == "interleaved")
         del self.names[counter]
 
     def _while(self, node: ast.While) -> None:
@@ -258,11 +262,17 @@ class _Function:
             lambda: self.statements(node.body),
         )
 
-    def _loop(self, stored: set[str], test: Callable[[], ir.Value], run: Callable[[], None]) -> None:
+    def _loop(
+        self,
+        stored: set[str],
+        test: Callable[[], ir.Value],
+        run: Callable[[], None],
+        interleaved: bool = False,
+    ) -> None:
         """Write a loop; until the types of what it carries from turn to turn are known, again."""
         carried = {name: plain(self.names[name]).type for name in sorted(stored & self.names.keys())}
         before, undo = self.names, self._undo()
-        while (wider := self._turns(dict(before), carried, test, run)) != carried:
+        while (wider := self._turns(dict(before), carried, test, run, interleaved)) != carried:
             undo()
             carried = wider
 
@@ -272,6 +282,7 @@ class _Function:
         carried: dict[str, types.Type],
         test: Callable[[], ir.Value],
         run: Callable[[], None],
+        interleaved: bool,
     ) -> dict[str, types.Type]:
         """Write a loop that carries values of these types; return the types that they have in the end."""
         given = {name: cast(self.b, names[name], type) for name, type in carried.items()}
@@ -290,10 +301,20 @@ class _Function:
                 wider[name] = unified([phi, self.names[name]]) or phi.type
                 if wider[name] == phi.type:
                     phi.raw.add_incoming(cast(self.b, self.names[name], phi.type), self.b.block)
-            self.b.branch(head)
+            back = self.b.branch(head)
+            if interleaved:
+                back.set_metadata("llvm.loop", self._interleaving())
         self.names = after
         self.b.position_at_end(behind)
         return wider
+
+    def _interleaving(self) -> ir.MDValue:
+        """Return what tells LLVM to do so many turns of vectors beside each other; it refers to itself."""
+        module = self.b.module
+        count = ir.MetaDataString(module, "llvm.loop.interleave.count"), ir.Constant(ir.IntType(32), BESIDE)
+        known = module.add_metadata([ir.MetaDataString(module, f"loop {len(module.metadata)}")])
+        known.operands = (known, module.add_metadata(count))
+        return known
 
     def _undo(self) -> Callable[[], None]:
         """Return what takes back all that is written from here on."""
