@@ -45,6 +45,7 @@ ROOMS = {
         {"planning"},
         {"ahead"},
         {"spreading"},
+        {"spread_after"},
         {"streams"},
         {"analytic"},
         {"explore"},
