@@ -7,6 +7,7 @@ import pickle
 import re
 import warnings
 from collections.abc import Mapping
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +217,10 @@ def test_json_holds_what_was_tried(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "why.json").read_text()) == data
     remedies = [Remedy(**one) for finding in data["findings"] for one in finding["remedies"]]
     assert remedies == [one for finding in found for one in finding.remedies]
+
+
+def test_a_notebook_shows_the_sentences() -> None:
+    found = tj.simulate(MODEL, "tiny").why(remedies=False)
+    page = found._repr_html_()
+    assert page.startswith("<pre>")
+    assert all(escape(line) in page for line in str(found).splitlines())
