@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from holding import drawing
 
 import tosajit as tj
 from sim import CoresReport
@@ -92,6 +93,12 @@ def test_networks_on_cores_of_their_own_do_not_meet_without_a_limit_of_the_memor
     found = tj.share(PATHS, machine)
     for tenant, path in zip(found.tenants, PATHS, strict=True):
         assert tenant.cycles == tj.simulate(path, machine.core).cycles
+
+
+def test_no_network_is_slower_alone_than_together_where_more_cores_are_slower() -> None:
+    graphs = [drawing.layer(0)[1], tj.samples.load("autoencoder")]
+    found = tj.share(graphs, two(cores=4, planner__split="rows"), shares=[1, 3])
+    assert all(one.slowdown >= 1 for one in found.tenants)
 
 
 def test_a_larger_share_of_the_time_is_less_waiting() -> None:
