@@ -53,10 +53,12 @@ def spread(
 WAYS: tuple[Way, ...] = ("rows", "channels")
 APART, RATES = 4, 3
 """Lesser bandwidths that plans are made for are powers of this, and so many."""
-LESSER = 64
+LESSER = 96
 """Lesser machines that are looked at, for so many groups in all."""
-NEAR = 2
-"""So many counts of idle cores are looked at in all ways."""
+LEAST, ROOMS = 10, 3
+"""Lesser rooms in scratchpads are powers of two, of this one or higher, and so many."""
+NEAR = 3
+"""So many of the best programs, and counts of idle cores, are looked at more closely."""
 
 
 def alone_times(report: Report, nests: Sequence[Nest]) -> list[int]:
@@ -75,9 +77,11 @@ class Lesser(NamedTuple):
     """Of the DMA, which it does not use more of; None: all."""
     level2: bool = True
     rate: float | None = None
-    """Bytes a second that it is made for; None: a core's share."""
+    """Bytes a second that it is made for, perhaps as if there were one core; None: a core's share."""
     idle: int = 0
     """Cores that have nothing to do."""
+    room: int | None = None
+    """Bytes of each scratchpad that are used; None: all."""
 
 
 WHOLE = Lesser()
@@ -106,18 +110,25 @@ class Core(NamedTuple):
 def lesser_than(machine: Machine, idle: int = 0) -> list[Lesser]:
     """Machines that are less than this one, which runs their plans; first those that are less in one way.
 
-    All have so many idle cores.
+    All have so many idle cores. Less room, and more of the bandwidth than a core's share, come later.
     """
     rate, channels = machine.offchip.bandwidth_bytes_per_second or 0.0, machine.dma.channels
     busy = machine.cores - idle
     powers = list(takewhile(lambda power: power * busy < rate, (float(APART**n) for n in count())))
+    rooms = takewhile(lambda size: size < machine.core.scratchpad.bytes, (1 << n for n in count(LEAST)))
     every = product(
+        [None, *[*rooms][-ROOMS:]],
         [None, 1] if channels > 1 else [None],
         [True, False] if machine.level2 is not None else [True],
-        [None, *powers[-RATES:]],
+        [None, *powers[-RATES:], *([rate] if rate and busy > 1 else [])],
     )
-    found = [Lesser(channels, level2, rate, idle) for channels, level2, rate in every]
-    return sorted(found, key=lambda one: sum(map(ne, one, WHOLE)))[1:]
+    found = [Lesser(channels, level2, rate, idle, room) for room, channels, level2, rate in every]
+
+    def ways(one: Lesser) -> int:
+        unsure = (one.room is not None) + (one.rate is not None and one.rate == rate)
+        return unsure + sum(map(bool, map(ne, one, WHOLE)))
+
+    return sorted(found, key=ways)[1:]
 
 
 def core_for(machine: Machine, target: Target, lesser: Lesser, alone: bool) -> Core:
@@ -170,6 +181,7 @@ class _Spreader:
             known=core.known,
             ahead=ahead,
             idle=lesser.idle,
+            room=lesser.room,
         )
         return made if isinstance(made, Infeasible) else replace(made, channels=lesser.channels)
 
@@ -181,10 +193,10 @@ class _Spreader:
         infeasible = self._search_all(0)
         if infeasible is not None:
             return infeasible
-        self._follow_ahead()
+        self._follow_ahead(0)
         for idle in self._idle():
             self._search_all(idle)
-            self._follow_ahead()
+            self._follow_ahead(idle)
         return self.least.program
 
     def _search_all(self, idle: int) -> Infeasible | None:
@@ -193,7 +205,7 @@ class _Spreader:
         if infeasible is not None:
             return infeasible
         for lesser in islice(lesser_than(self.machine, idle), self.tries):
-            if lesser.rate is None:
+            if lesser.rate is lesser.room is None:
                 self._search(lesser)
             else:
                 self._follow_near(lesser)
@@ -204,8 +216,10 @@ class _Spreader:
         least = self.least
         taken: dict[int, int] = {}
         for idle in islice(range(1, self.machine.cores - 1), self.tries):
-            if not isinstance(self._followed(least.ways, Lesser(idle=idle)), Infeasible):
-                taken[idle] = self.found[-1].cycles
+            for lesser in dict.fromkeys((WHOLE, least.lesser)):
+                made = self._followed(least.ways, lesser._replace(idle=idle))
+                if not isinstance(made, Infeasible):
+                    taken[idle] = min(self.found[-1].cycles, taken.get(idle, self.found[-1].cycles))
         near = [idle for idle, cycles in taken.items() if cycles <= DOUBT * least.cycles]
         return sorted(near, key=taken.__getitem__)[:NEAR]
 
@@ -223,22 +237,26 @@ class _Spreader:
         return None
 
     def _follow_near(self, lesser: Lesser) -> None:
-        """Follow for a lower rate what is near the best of machines that are else as this one."""
-        alike = [one for one in self.found if one.lesser == lesser._replace(rate=None)] or self.found
+        """Follow for a lower rate, or less room, what is near the best of machines else as this one."""
+        alike = [
+            one for one in self.found if one.lesser == lesser._replace(rate=None, room=None)
+        ] or self.found
         least = min(one.cycles for one in alike)
         for ways in {one.cycles: one.ways for one in alike if one.cycles <= DOUBT * least}.values():
             self._followed(ways, lesser)
 
-    def _follow_ahead(self) -> None:
+    def _follow_ahead(self, idle: int) -> None:
         """Follow the best once more with constants that come ahead, as far as there are time and room."""
         machine = self.machine
         least = WORTH * (machine.dma.setup_cycles + machine.offchip.read_latency_cycles)
-        for tried in TRIED:
-            best = self.least
-            spans = spans_of(self.nests, self.operands, best.program, best.reports, machine)
-            ahead = comes_ahead(spans, least, *tried)
-            if ahead:
-                self._followed(best.ways, best.lesser, ahead)
+        alike = sorted((one for one in self.found if one.lesser.idle == idle), key=lambda one: one.cycles)
+        for start in list({(one.ways, one.cycles): one for one in alike}.values())[:NEAR]:
+            best = start
+            for tried in TRIED:
+                spans = spans_of(self.nests, self.operands, best.program, best.reports, machine)
+                ahead = comes_ahead(spans, least, *tried)
+                if ahead and not isinstance(self._followed(best.ways, best.lesser, ahead), Infeasible):
+                    best = min(best, self.found[-1], key=lambda one: one.cycles)
 
     def _followed(
         self, ways: tuple[Way, ...], lesser: Lesser, ahead: Shares | None = None

@@ -338,6 +338,15 @@ def test_cores_that_have_more_may_leave_it_unused(
     assert better.cycles <= tj.simulate(graph, machine).cycles * 1.005
 
 
+def test_a_larger_scratchpad_takes_no_longer_on_several_cores() -> None:
+    """A core's share of the bandwidth is less than it has while others compute, so tiles were too large."""
+    (_, graph), base = drawing.layer(10), machine_of(cores=3)
+    rooms = (14720, 18432, 22080, 29440, 58880)
+    times = [tj.simulate(graph, base.replace({"scratchpad.bytes": room})).cycles for room in rooms]
+    assert all(more <= 1.005 * less for less, more in pairwise(times))
+    assert max(times) < 12_500
+
+
 def test_the_command_line_takes_cores_and_how_they_share(capsys: pytest.CaptureFixture[str]) -> None:
     path = str(tj.samples.path("ds_cnn"))
     assert main(["simulate", path, "--machine", "systolic-16", "--cores", "2", "--split", "rows"]) == 0

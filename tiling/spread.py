@@ -78,18 +78,23 @@ def plan_cores(
     known: Known | None = None,
     ahead: Mapping[int, Mapping[int, float]] | None = None,
     idle: int = 0,
+    room: int | None = None,
 ) -> SpreadProgram | Infeasible:
     """The program of several cores with this target each, which share the nests in these ways.
 
     What plans for such cores with the estimate found before may be `known`. Shares of
     the constants of a nest may come `ahead`, with those of others. The last cores may be `idle`.
+    Of each scratchpad no more than some `room` may be used.
     """
     known = known or Known()
     target = core_target(target, ways)
+    lesser = target if room is None else replace(target, scratch_bytes=room)
 
     def planned(division: Division, core: int) -> Program | Infeasible:
         early = dict(_ahead(division, core, ahead or {}))
-        return plan(division.nests(core), division.operands[core], target, estimate, judge, known, early)
+        nests, operands = division.nests(core), division.operands[core]
+        made = plan(nests, operands, lesser, estimate, judge, known, early)
+        return made if isinstance(made, Infeasible) else replace(made, target=target)
 
     return spread_over(nests, operands, cores, ways, planned, idle)
 
