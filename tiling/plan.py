@@ -40,8 +40,9 @@ SPLIT = 4096
 """Smaller boxes come in one piece."""
 FILLED = 3 / 4, 7 / 8, 1.0
 """Parts of the scratchpad that boxes may fill that come ahead, as far as they find addresses."""
-AHEAD = 2
-"""Steps before a section's own in which its first loads find their place free, if there is room."""
+AHEAD, FAR_AHEAD = 2, 5
+"""Steps before a section's own in which its first loads find their place free, if there is room; more of them
+where that saves time."""
 DOUBT = 1.1
 """Programs are about as good whose estimates are so much apart."""
 GIVEN = 0.005
@@ -114,8 +115,6 @@ class Timed(NamedTuple):
 
     program: Program | Infeasible
     time: float
-    roomy: Program | None = None
-    """The same sections in all of the scratchpad, where more constants come early then."""
     line: Line | None = None
     planner: Planner | None = None
 
@@ -154,16 +153,19 @@ def _best(found: Sequence[Timed], judge: Judge | None) -> Program | Infeasible:
     if judge is None or isinstance(first.program, Infeasible):
         return first.program
     near = [one for one in found if one.time <= DOUBT * first.time and isinstance(one.program, Program)]
-    if len(near) < 2 and first.roomy is None:
-        return first.program
     costs = [judge(one.program) for one in near if isinstance(one.program, Program)]
     best = preferred(costs)
     one, cost = near[best], costs[best]
-    if one.planner is not None:
-        one, cost = one.planner.sparer(one, cost, (1 + GIVEN) * min(cost for cost, _ in costs), judge)
+    planner = one.planner
+    if planner is None:
+        return one.program
+    one, cost = planner.sparer(one, cost, (1 + GIVEN) * min(cost for cost, _ in costs), judge)
     # What is left of a scratchpad is the user's, unless it is worth its room.
-    gains = one.roomy is not None and judge(one.roomy)[0] < (1 - GIVEN) * cost[0]
-    return one.roomy if one.roomy is not None and gains else one.program
+    for steps in (AHEAD, FAR_AHEAD):
+        roomy = planner.roomy(one, steps)
+        if roomy is not None and (less := judge(roomy))[0] < (1 - GIVEN) * cost[0]:
+            one, cost = one._replace(program=roomy), less
+    return one.program
 
 
 def preferred(costs: Sequence[tuple[float, float]]) -> int:
@@ -249,8 +251,6 @@ class Planner:
         self.capacity = target.scratch_bytes or 0
         before: Residence | None = None if like is None else like.residence
         self.residence: Residence = Residence(nests, operands, target, before)
-        self.roomy: Program | None = None
-        """The last program in all of the scratchpad."""
         self.times, self.moved = [0.0] * len(nests), [0.0] * len(nests)
         self.structures: dict[int, int] = like.structures if like else {}
         self.sections: list[Section | None] = []
@@ -291,7 +291,18 @@ class Planner:
 
     def timed(self, program: Program) -> Timed:
         """The last program with its time and sections."""
-        return Timed(program, self.time, self.roomy, self._chosen(), self)
+        return Timed(program, self.time, self._chosen(), self)
+
+    def roomy(self, one: Timed, steps: int) -> Program | None:
+        """The same sections in all of the scratchpad, where more constants come so many steps early.
+
+        None if that changes nothing.
+        """
+        if one.line is None or one.line.inside != self.residence.inside:
+            return None
+        self.sections = list(one.line.sections)
+        found = self._within(self._longer(self._lives(), self.capacity, steps), self.capacity)
+        return None if found == one.program else found
 
     def sparer(
         self, one: Timed, cost: tuple[float, float], bound: float, judge: Judge
@@ -318,7 +329,7 @@ class Planner:
             found = (inf, inf) if program is None else judge(program)
             if program is not None and found[0] <= bound and found[1] < cost[1]:
                 sections, cost = self.sections, found
-                one = Timed(program, one.time, self.roomy, own, self)
+                one = Timed(program, one.time, own._replace(sections=tuple(sections)), self)
         return one, cost
 
     def _moving_less(self) -> Line | None:
@@ -341,7 +352,6 @@ class Planner:
         None if the choice is one of those before.
         """
         residence = self.residence
-        self.roomy = None
         while True:
             residence.outside()
             rooms = residence.left.tolist()
@@ -440,21 +450,17 @@ class Planner:
         return found
 
     def _allocated(self) -> Program | None:
-        """The program with addresses for all in the scratchpad, if they are found; and a roomy one."""
+        """The program with addresses for all in the scratchpad, if they are found."""
         lives = self._lives()
         if self.target.values == "offchip":
-            return self._within(self._longer(lives, self.capacity), self.capacity)
+            return self._within(self._longer(lives, self.capacity, AHEAD), self.capacity)
         # Where values live in the scratchpad, what is left of it is the user's.
-        longer = self._longer(lives, min(peak(lives) * 17 // 16, self.capacity))
-        program = self._within(longer, 0)
-        if program is not None and (roomy := self._longer(lives, self.capacity)) != longer:
-            self.roomy = self._within(roomy, self.capacity)
-        return program
+        return self._within(self._longer(lives, min(peak(lives) * 17 // 16, self.capacity), AHEAD), 0)
 
-    def _longer(self, lives: dict[Key, Lifetime], bound: int) -> list[dict[Key, Lifetime]]:
+    def _longer(self, lives: dict[Key, Lifetime], bound: int, steps: int) -> list[dict[Key, Lifetime]]:
         """Lifetimes, and longer ones, as constants come early if there is room."""
         longer = [lives]
-        for ahead in range(1, 1 + AHEAD):
+        for ahead in range(1, 1 + steps):
             longer.append(self._early(longer[-1], bound, ahead))
         if self.ahead:
             longer += [self._much_earlier(longer[-1], int(bound * part)) for part in FILLED]
