@@ -189,3 +189,39 @@ def test_the_last_of_several_slices_does_not_wait_for_the_map(slices: int, read:
     section = charges.Charged(model, core(U85), (), {}, ())
     assert bool(model.section.loops) == (slices > 1)
     assert section.first_read == pytest.approx(read, abs=24)
+
+
+@pytest.mark.parametrize(
+    ("machine", "kind", "along", "numbers", "cycles"),
+    [
+        (U55, "CLZ", (), (5,), 256),
+        (U55, "Sub", (), (7,), 320),
+        (U55, "SHL", (), (8,), 384),
+        (U55, "Mul", (), (9,), 320),
+        (U55, "Mul", (), (13,), 384),
+        (U55, "Mul", (), (14,), 320),
+        (U55, "Add", (), (15,), 384),
+        (U85, "CLZ", (), (5,), 64),
+        (U85, "Sub", (), (6,), 128),
+        (U85, "Sub", ("SHL",), (7, 8), 256),
+        (U85, "Mul", ("Add",), (9, 10), 256),
+        (U85, "Mul", CHAIN, (11, 12, 13, 14), 512),
+        (U85, "Add", (), (15,), 128),
+    ],
+)
+def test_steps_of_a_softmax_have_all_channels_of_bricks(
+    machine: str, kind: str, along: tuple[str, ...], numbers: tuple[int, ...], cycles: int
+) -> None:
+    made = tuple(f"b_softmax_{number}" for number in numbers)
+    one = Operation(kind, (1, 2, 8, 1), "Sram", along=along, made=made, source="Softmax")
+    bricks, rows = ({made[-1]: Stored(False, some)} for some in (True, False))
+    assert softmaxes.work(one, core(machine), bricks=True) == cycles
+    assert softmaxes.filled(one, bricks, core(machine)) == cycles - softmaxes.work(one, core(machine))
+    assert softmaxes.filled(one, rows, core(machine)) == 0
+
+
+@pytest.mark.parametrize(("machine", "cycles"), [(U55, 384), (U85, 64)])
+def test_exponentials_have_all_channels_of_bricks(machine: str, cycles: int) -> None:
+    made = ("b_softmax_2",) * 2
+    one = Operation("Sub", (1, 2, 8, 8), "Sram", along=("LUT",), made=made, source="Softmax")
+    assert softmaxes.filled(one, {made[-1]: Stored(False, True)}, core(machine)) == cycles // 2
