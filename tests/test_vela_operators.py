@@ -98,9 +98,32 @@ def test_a_mean_takes_what_vela_says(
 
 
 @pytest.mark.parametrize(
+    ("machine", "high", "wide", "cycles"), [(U65, 28, 40, 5_973), (U65, 12, 16, 1_211), (U85, 28, 40, 3_417)]
+)
+def test_a_mean_waits_for_a_map_in_dram(machine: str, high: int, wide: int, cycles: int) -> None:
+    one = Operation(
+        "DepthwiseConv2D",
+        (1, high, 1, 1),
+        "Sram",
+        read=(1, high, wide, 1),
+        kernel=(1, wide),
+        names=("mean_intermediate",),
+        source="Mean",
+    )
+    found = means.theirs(core(machine), one, None, {"mean"}, {"mean_intermediate"})
+    assert found == pytest.approx(cycles, abs=1)
+
+
+@pytest.mark.parametrize(
     ("machine", "front", "size", "cycles"),
     [
         (U65, Operation("Mul", (1, 1, 12, 16), "Sram", names=("map",), source="SquaredDifference"), 192, 216),
+        (
+            U65,
+            Operation("Mul", (1, 1, 28, 40), "Sram", names=("map",), source="SquaredDifference"),
+            1_120,
+            1_260,
+        ),
         (U65, Operation("Add", (1, 1, 12, 16), "Sram", names=("map",), source="Add"), 192, 144),
         (U65, Operation("LUT", (1, 1, 12, 16), "Sram", names=("map",), source="LUT"), 192, None),
     ],

@@ -13,8 +13,8 @@ from math import prod
 import tosajit as tj
 from sim import Report
 from sim.cost.ethos.choosing import chosen
-from sim.cost.ethos.cycles import Map, Maps, layer_cycles
-from sim.cost.ethos.parts import Layer, Shape
+from sim.cost.ethos.cycles import Map, Maps, layer_cycles, read_run
+from sim.cost.ethos.parts import Choice, Layer, Shape
 from sim.cost.ethos.passes import Core
 from sim.cost.geometry import squarest
 from validating.charges import copy_cycles
@@ -24,6 +24,8 @@ from validating.schedules import Operation, areas, plain
 
 SUMS = "_intermediate"
 """How Vela calls the sums of a mean."""
+KERNEL = 8
+"""Columns of a kernel that a block of the map is read for at a time."""
 NOTHING = Operation("", (), "")
 
 
@@ -57,19 +59,33 @@ def theirs(
         core.home if name.removesuffix(SUMS) in far else core.memory,
         core.memory if one.area == "Sram" else core.home,
     )
+    choice = chosen(core.hardware, layer)
     near, live = (
         layer_cycles(
             core.hardware,
             layer,
-            chosen(core.hardware, layer),
+            choice,
             Maps(Map(source, plain=True), Map(result, ordered), core.constants[1]),
         ).total
         for source, result in (places, (core.home, core.home))
     )
+    if places[0] is core.far:
+        near = max(near, reads(core, layer, choice))
     if not one.copies or hidden is None:
         return near
     waiting = copy_cycles(core, one.buffer) - hidden
     return max(live + waiting, near + max(0, waiting))
+
+
+def reads(core: Core, layer: Layer, choice: Choice) -> int:
+    """Cycles to read a map in DRAM: blocks overlap, and each element of one channel is a short run."""
+    high, wide, _ = layer.input
+    elements = high * -(-wide // KERNEL) * choice.input.width
+    beats = core.bytes_under_way("maps")
+    rate = core.far.bytes_per_cycle or float("inf")
+    if beats is not None:
+        rate = min(rate, beats / core.far.read_latency)
+    return int(Map(core.far, plain=True).moved(elements, read_run(layer, choice, plain=True)) / rate)
 
 
 def hidden(core: Core, front: Operation, stored: Mapping[str, tuple[int, str]]) -> int | None:
@@ -77,9 +93,9 @@ def hidden(core: Core, front: Operation, stored: Mapping[str, tuple[int, str]]) 
     if front.kind not in KINDS or front.names[-1] not in stored:
         return None
     size, _ = stored[front.names[-1]]
-    made = "i32" if size >= 4 * prod(front.shape) else "i8"
-    read = "i32" if front.source == APART else made
-    return passes(core, [stage(KINDS[front.kind], read, made)] * (1 + front.behind), front)
+    wide = size >= 4 * prod(front.shape) or front.source == APART
+    kind = "i32" if wide else "i8"
+    return passes(core, [stage(KINDS[front.kind], kind, kind)] * (1 + front.behind), front)
 
 
 def ours(core: Core, one: Operation, report: Report) -> int:
