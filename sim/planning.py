@@ -26,7 +26,7 @@ from tiling.expr import BYTES
 from tiling.making import Maker
 from tiling.nest import Access, Nest
 from tiling.offer import Offers
-from tiling.plan import Judge
+from tiling.planner import Judge
 from tiling.program import Image, Operand, Program, Section
 from tiling.target import Home
 

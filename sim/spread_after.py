@@ -9,7 +9,7 @@ from sim.machine.machine import Machine
 from sim.spreading import Lesser, core_for, spread
 from tiling.cores import Division, Way
 from tiling.nest import Nest
-from tiling.plan import Infeasible
+from tiling.planner import Infeasible
 from tiling.program import Operand
 from tiling.schedule import Schedule, Sharing, group_names
 from tiling.scheduled import Outcome, Wanted

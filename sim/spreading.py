@@ -26,7 +26,8 @@ from sim.report.report import Report
 from tiling.choose import Estimate
 from tiling.cores import Way
 from tiling.nest import Nest
-from tiling.plan import DOUBT, Infeasible, Known, plan
+from tiling.plan import DOUBT, plan
+from tiling.planner import Infeasible, Known
 from tiling.program import Operand
 from tiling.spread import SpreadProgram, plan_cores
 from tiling.target import Target

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.planning.test_golden_groups import TARGETS, parts
-from tiling.plan import Infeasible
 from tiling.plan import plan as planned
+from tiling.planner import Infeasible
 from tosajit.compiler.options import Options
 from tosajit.compiler.segment import Groups, slots_of
 from tosajit.compiler.stages import fuse

@@ -16,7 +16,7 @@ from tiling.in_place import known_operands, place, worth_sharing
 from tiling.level2 import settled, used_bytes
 from tiling.making import aligned
 from tiling.nest import Nest
-from tiling.plan import Infeasible, Known, Planner
+from tiling.planner import Infeasible, Known, Planner
 from tiling.program import Operand, Program, Section
 from tiling.residence import Residence, stays
 from tiling.schedule import Cascade, Choice, Schedule, group_names, helps, section_names

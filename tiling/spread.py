@@ -10,7 +10,8 @@ from tiling.choose import Estimate
 from tiling.cores import Division, Way, can_split, divide
 from tiling.expr import BYTES
 from tiling.nest import Nest
-from tiling.plan import Infeasible, Judge, Known, plan
+from tiling.plan import plan
+from tiling.planner import Infeasible, Judge, Known
 from tiling.program import Image, Operand, Program, Section
 from tiling.target import Target
 

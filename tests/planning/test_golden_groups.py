@@ -10,8 +10,8 @@ import pytest
 from tests.planning.estimates import each
 from tests.strategies import random_graph
 from tiling.nest import Access, Affine
-from tiling.plan import Infeasible
 from tiling.plan import plan as planned
+from tiling.planner import Infeasible
 from tiling.program import Operand, Section, box_bytes
 from tiling.target import Target
 from tosajit.compiler.options import Options

@@ -13,7 +13,8 @@ from tests.planning.drawing import Chain, chains
 from tests.planning.tiles import operand_box, points, tiles, touched
 from tiling.expr import BYTES, read
 from tiling.nest import Access, Affine, Axis, Nest, Write
-from tiling.plan import Infeasible, plan
+from tiling.plan import plan
+from tiling.planner import Infeasible
 from tiling.program import Opcode, Operand, Program, box_shape
 from tiling.target import Target
 

@@ -17,7 +17,8 @@ from tests.planning.estimates import each
 from tests.planning.running import meaning, tensors_of
 from tiling.expr import Expr, acc, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write
-from tiling.plan import Infeasible, plan
+from tiling.plan import plan
+from tiling.planner import Infeasible
 from tiling.program import Operand, Program, Section
 from tiling.target import Place, Target
 from tosajit.compiler.options import Options

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from tests.planning.drawing import Chain, chains
 from tests.planning.running import check_program
 from tiling.allocate import Lifetime, allocate, peak
-from tiling.plan import Infeasible, plan
+from tiling.plan import plan
+from tiling.planner import Infeasible
 from tiling.program import Operand
 from tiling.target import HOST, Target
 

@@ -9,7 +9,8 @@ from hypothesis import assume, given, settings
 from sim.machine.machine import Machine
 from sim.planning import estimator
 from tests.sim.drawing import Layers, layers, machines
-from tiling.plan import Infeasible, plan
+from tiling.plan import plan
+from tiling.planner import Infeasible
 from tiling.program import Program
 from tiling.schedule import Box, Schedule, schedule_of
 from tiling.scheduled import program_after

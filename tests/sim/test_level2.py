@@ -23,7 +23,8 @@ from tests import models
 from tests.sim.drawing import Layers, layers, machines
 from tests.sim.programs import map_nest
 from tiling.level2 import settled
-from tiling.plan import Infeasible, plan
+from tiling.plan import plan
+from tiling.planner import Infeasible
 from tiling.program import Operand, Program
 from tiling.target import Holds, Target
 from tiling.verify_program import verify_layout

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from tiling.choose import least_room
 from tiling.fuse import fuse
 from tiling.nest import Access, Nest, map_accesses
-from tiling.plan import Infeasible, fits, plan, preferred
+from tiling.plan import fits, plan, preferred
+from tiling.planner import Infeasible
 from tiling.program import Operand, Program
 from tiling.schedule import Schedule, schedule_of
 from tiling.scheduled import Outcome, Wanted, program_after

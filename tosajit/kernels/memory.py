@@ -23,7 +23,7 @@ def too_large(
     operands: Iterable[Operand | Slot], arena_bytes: int, demand: int | None = None, bound: int | None = None
 ) -> PlanError:
     """Why a run has no memory; without numbers, because the system gives no more at the moment."""
-    from tiling.plan import Infeasible
+    from tiling.planner import Infeasible
 
     made = [operand for operand in operands if operand.kind in ("output", "temporary")]
     largest = max(made, key=lambda operand: operand.bytes, default=None)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiling.beside import in_turns, on_own_cores
-from tiling.plan import Infeasible
+from tiling.planner import Infeasible
 from tiling.spread import SpreadProgram, plan_cores
 from tosajit.compiler.planning import planned_for, stored_operands
 from tosajit.compiler.segment import Groups

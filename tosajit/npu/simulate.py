@@ -13,8 +13,8 @@ from weakref import WeakKeyDictionary
 
 from tiling.expr import read
 from tiling.nest import Access, Axis, Nest, Write, identity
-from tiling.plan import Infeasible
 from tiling.plan import plan as planned_alone
+from tiling.planner import Infeasible
 from tiling.program import Operand, Program
 from tosajit import customs
 from tosajit.checks.validation import check
