@@ -135,6 +135,56 @@ def test_transpositions_take_about_what_vela_prints(
     assert found == (cycles if machine != U85 else pytest.approx(cycles, rel=0.12))
 
 
+@pytest.mark.parametrize(
+    ("machine", "shape", "block", "size", "cycles"),
+    [
+        (U55, (1, 1, 28, 40), 40, 48 * 28, 2016),
+        (U65, (1, 1, 28, 40), 40, 48 * 28, 1008),
+        (U55, (1, 1, 12, 16), 16, 16 * 12, 288),
+        (U55, (1, 1, 28, 40), 40, 4 * 48 * 28, 4480),
+        (U55, (1, 1, 12, 16), 16, 4 * 16 * 12, 1536),
+        (U55, (1, 1, 28, 28), 32, 4 * 32 * 28, 3136),
+        (U55, (1, 2, 12, 12), 16, 4 * 16 * 24, 2304),
+        (U55, (1, 2, 8, 8), 8, 4 * 16 * 16, 2048),
+        (U65, (1, 1, 28, 40), 40, 4 * 48 * 28, 1512),
+        (U65, (1, 1, 28, 28), 32, 4 * 32 * 28, 1008),
+    ],
+)
+def test_constants_that_vela_repeats_are_of_the_type_of_the_map(
+    machine: str, shape: tuple[int, ...], block: int, size: int, cycles: int
+) -> None:
+    known = tj.machine(machine)
+    assert isinstance(known.array, Block)
+    own = "map_broadcasted"
+    one = Operation("Add", shape, "Sram", (1, 1, 24, block), names=("map",), own=own)
+    stored = {own: (size, "NHCWB16"), "map": (336, "Unknown")}
+    assert copies.repeated(Core.of(known.array, known), one, offchip=True, stored=stored) == cycles
+
+
+def test_maps_that_a_product_has_turned_are_copies_by_their_own_names() -> None:
+    graph, machine = networks()["residual"](), tj.machine(U85)
+    plan = tj.plan(graph, machine)
+    report = tj.simulate(graph, machine, plan=plan)
+    assert isinstance(machine.array, Block)
+    log = """
+       416 -        423: 0x14000 - 0x14180:         384:          384: NHCWB16        : dense;value/Transpose
+       418 -        423:  0x3000 -  0x34c0:        1216:         1216: Unknown        : dense;bias
+"""
+    one = Operation(
+        "Transpose",
+        (1, 1, 12, 28),
+        "Sram",
+        (1, 32, 16),
+        (1, 1, 28, 12),
+        names=("dense",),
+        own="value/Transpose",
+        source="BatchMatMul",
+    )
+    cycles = copies.turned(Core.of(machine.array, machine), one, {"dense": (384, "NHCWB16")})
+    assert copies.copies([one], log, graph, machine, plan, report) == cycles
+    assert cycles == pytest.approx(352, rel=0.12)
+
+
 def test_copies_are_of_the_schedule_alone() -> None:
     graph, machine = networks()["residual"](), tj.machine(MACHINE)
     plan = tj.plan(graph, machine)
@@ -207,6 +257,23 @@ def test_what_others_hide_of_our_copies_is_not_spared(share: float) -> None:
     )
     found = copies.copies([lookup], "", graph, machine, plan, hidden)  # type: ignore[arg-type]
     assert found == 4_352 - int(share * 4_352)
+
+
+def test_groups_that_only_copy_are_none_of_the_schedule() -> None:
+    """Of a copy of a quarter of a map, and of all of it."""
+    lookup = np.arange(-128, 128).astype(np.int8)
+    graph = tj.trace(lambda x: ops.table(x, lookup), tj.Value("x", INT8, (1, 16, 16, 16)))
+    machine = tj.machine(U55)
+    plan = tj.plan(graph, machine)
+    report = tj.simulate(graph, machine, plan=plan)
+    (names,) = (one.members for one in report.operators)
+    part, whole = (
+        copies.copies(
+            [Operation("LUT", (1, rows, 16, 16), "Sram", names=names)], "", graph, machine, plan, report
+        )
+        for rows in (4, 16)
+    )
+    assert part < 0 == whole
 
 
 def looked_up() -> tj.Graph:

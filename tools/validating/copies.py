@@ -33,7 +33,7 @@ from tosajit.npu.simulate import Network
 from tosajit.operators import PAD
 from validating.schedules import Operation, areas
 
-SIZE = re.compile(r"^ *\d+ - +\d+: +\S+ - +\S+: +(\d+): +\d+: (\w+) +: ([^;]+)")
+SIZE = re.compile(r"^ *\d+ - +\d+: +\S+ - +\S+: +(\d+): +\d+: (\w+) +: (.+)")
 
 BOUNDS = "Relu", "Relu6", "ReluN1To1", "Relu0To1"
 PASSED_ON = "MemoryCopy", "Quantize", "LUT", "Tanh", "Sigmoid", *BOUNDS
@@ -44,6 +44,8 @@ TABLE = Stage("copy", (Source(None, None, frozenset({0}), "i8"),), frozenset({0}
 """A table of 8 bits."""
 APART = "SquaredDifference"
 """Operators with copies that `lowered` counts."""
+TURNED = "Transpose", "BatchMatMul"
+"""Operators of which transpositions are copies: itself, and a product, for which its maps are turned."""
 BROADCAST = "_broadcasted"
 """How Vela calls what it repeats."""
 
@@ -60,11 +62,11 @@ def copies(
     ours = list(_ours(core, graph, machine, plan, report))
     total = 0
     for names, cycles in made.items():
-        for number, (spared, tensors) in enumerate(ours):
+        for number, (spared, tensors, alone) in enumerate(ours):
             if not tensors.isdisjoint(names):
-                taken = min(spared, cycles)
+                taken = spared if alone else min(spared, max(0, cycles))
                 cycles -= taken
-                ours[number] = spared - taken, tensors
+                ours[number] = spared - taken, tensors, alone
         total += cycles
     return total
 
@@ -78,8 +80,8 @@ def _theirs(
     made: Counter[tuple[str, ...]] = Counter()
     for one in found:
         if one.own.endswith(BROADCAST):
-            made[one.names] += repeated(core, one, machine.memory.constants == "offchip")
-        elif one.kind == one.source == "Transpose":
+            made[one.names] += repeated(core, one, machine.memory.constants == "offchip", stored)
+        elif one.kind == "Transpose" and one.source in TURNED:
             made[one.names] += turned(core, one, stored)
         elif one.kind in PASSED_ON and one.source != APART:
             constant, far = (not some.isdisjoint(one.names) for some in (pads, read))
@@ -92,8 +94,11 @@ def _theirs(
 
 def _ours(
     core: Core, graph: tj.Graph, machine: tj.Machine, plan: tj.Plan, report: Report
-) -> Iterator[tuple[int, set[str]]]:
-    """Cycles of passes and of the DMA that only pass on elements, and the tensors that these make."""
+) -> Iterator[tuple[int, set[str], bool]]:
+    """Cycles of passes and of the DMA that only pass on elements, the tensors that these make, and more.
+
+    That is whether the group does nothing else, so that it is no part of Vela's schedule.
+    """
     alone = [one for one in report.operators if len(one.sections) == 1]
     taken = {one.sections[0]: one.total for one in alone}
     moved = {one.sections[0]: one.total for one in alone if one.unit == "dma"}
@@ -107,7 +112,8 @@ def _ours(
                 ends = sites if some[-1] is stages.after[-1] else (*sites[:-1], NEAR)
                 cycles += sum(one.cycles for one in chains(core, some, nest.extents, sites=ends))
         # What others hide is not spared.
-        yield min(cycles, taken.get(number, cycles)) or moved.get(number, 0), tensors_of(nest.members)
+        spared = min(cycles, taken.get(number, cycles)) or moved.get(number, 0)
+        yield spared, tensors_of(nest.members), stages.primary is None and all(map(is_pooling, stages.after))
 
 
 def read_far(graph: tj.Graph, places: Mapping[str, str]) -> frozenset[str]:
@@ -145,11 +151,8 @@ def copied(
     far: bool = False,
 ) -> int:
     """Cycles of a copy: of a map, which may be far, or of a constant such as the zeros that surround one."""
-    *_, deep = operation.shape
-    size, order = stored.get(operation.names[0], (0, "NHWC"))
-    plain = order == "NHWC"
-    held = prod(operation.shape) // deep * (deep if plain else up(deep, CHANNELS))
-    bits = 8 * max(1, size // held)
+    size, plain = kept(operation, stored)
+    bits = 8 * size
     *_, high, wide, deep = (1, 1, 1, *(operation.read or operation.shape))
     pairs = max(1, bits // 16)  # wider elements go as pairs of 16 bits
     shape, bits = Shape(high, wide, deep * pairs), min(bits, 16)
@@ -164,15 +167,14 @@ def turned(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str
     Blocks of the U85 are cut from the turned map.
     """
     made, read = (Shape(*one[-3:]) for one in (operation.shape, operation.read))
-    size, order = stored.get(operation.names[0], (made.elements, "NHWC"))
-    bits = 8 * max(1, size // read.elements)
-    layer = Layer("pool", made, read, bits=bits, output_bits=bits)
+    size, rows = kept(operation, stored)
+    layer = Layer("pool", made, read, bits=8 * size, output_bits=8 * size)
     if isinstance(core.hardware, Part85):
-        return passed_on(core, operation, layer, Map(core.memory), order == "NHWC")
+        return passed_on(core, operation, layer, Map(core.memory), rows)
     block = Shape(*operation.block[-3:]) if operation.block else read
     choice = replace(chosen(core.hardware, layer), output=block, input=block)
     near, far = Map(core.memory, plain=True), core.memory if operation.area == "Sram" else core.home
-    result, amount = Map(far, plain=True), read.elements * bits // 8
+    result, amount = Map(far, plain=True), read.elements * size
     fetched = near.moved(amount, read_run(layer, choice, plain=True))
     written = result.moved(amount, written_run(core.hardware, layer, choice, plain=True))
     return max(
@@ -206,18 +208,40 @@ def passed_on(
 
 
 def sizes(log: str) -> dict[str, tuple[int, str]]:
-    """Bytes and order of each tensor, by its first name."""
-    lines = (SIZE.match(line) for line in log.splitlines())
-    return {match[3].strip(): (int(match[1]), match[2]) for match in lines if match}
+    """Bytes and order of each tensor, by its first name, and by its last, if that is no other's first."""
+    found = [match for line in log.splitlines() if (match := SIZE.match(line))]
+    first, last = (
+        {match[3].split(";")[place].strip(): (int(match[1]), match[2]) for match in found}
+        for place in (0, -1)
+    )
+    return {**last, **first}
 
 
-def repeated(core: Core, operation: Operation, offchip: bool) -> int:
-    """Cycles to read a constant that Vela has repeated and left where it is, of 32 bits: it adds another map.
+def repeated(core: Core, operation: Operation, offchip: bool, stored: Mapping[str, tuple[int, str]]) -> int:
+    """Cycles to add a map to a constant that Vela has repeated and left where it is.
 
     Only parts without chains have such operations.
     """
-    memory, deep = core.far if offchip else core.memory, (operation.block or operation.shape)[-1]
-    return memory.cycles(Map(memory, plain=True).moved(4 * prod(operation.shape), 4 * deep), 0)
+    size, rows = kept(operation, stored)
+    memory, elements = core.far if offchip else core.memory, prod(operation.shape)
+    *positions, channels = operation.shape
+    block = (operation.block or operation.shape)[-1]
+    run = elements if block == size * channels else block  # whole positions follow each other
+    read = memory.cycles(Map(memory, plain=True).moved(size * elements, size * run), 0)
+    sources = (Source(None, None, frozenset({0, 1}), f"i{8 * size}"),) * 2
+    added = Stage("add", sources, sources[0].axes, sources[0].type)
+    (work,) = chains(core, [added], (prod(positions), channels if rows else up(channels, CHANNELS)))
+    return max(read, work.cycles)
+
+
+def kept(operation: Operation, stored: Mapping[str, tuple[int, str]]) -> tuple[int, bool]:
+    """Bytes of an element of what an operation makes, and whether it is in rows and not in bricks."""
+    place = operation.own if operation.own in stored else operation.names[0]
+    size, order = stored.get(place, (0, "NHWC"))
+    *positions, deep = operation.shape
+    rows = order == "NHWC"
+    each = max(1, size // (prod(positions) * (deep if rows else up(deep, CHANNELS))))
+    return 1 << each.bit_length() - 1, rows
 
 
 def tensors_of(members: Sequence[str]) -> set[str]:
