@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tarfile
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -536,6 +537,37 @@ def test_a_transposed_convolution_into_a_joined_map_has_channels_of_its_own() ->
         for deep in (16, 32)
     )
     assert lowered.with_zeros(joined, core) == lowered.with_zeros(alone, core) > 0
+
+
+@pytest.mark.parametrize(
+    ("front", "buffer", "cycles"),
+    [
+        (Operation("MaxPool", (1, 8, 8, 20), "Sram", read=(1, 16, 16, 20), kernel=(2, 2)), 2112, 11_875),
+        (Operation("Conv2D", (1, 16, 16, 20), "Sram", read=(1, 16, 16, 40), kernel=(3, 3)), 2112, 4_400),
+        (Operation("LUT", (1, 8, 8, 20), "Sram", read=(1, 8, 8, 20)), 2112, 4_400),
+        (None, 0, 4_400),
+    ],
+)
+def test_a_transposed_convolution_waits_for_its_weights_and_for_maps_where_they_live(
+    front: Operation | None, buffer: int, cycles: int
+) -> None:
+    machine = tj.machine(U65)
+    assert isinstance(machine.array, Block)
+    core = Core.of(machine.array, machine)
+    bricks = Operation("Conv2D", (1, 16, 16, 20), "Sram", read=(1, 8, 8, 20), kernel=(2, 2))
+    rows = replace(bricks, names=("map",), copies=int(buffer > 0), buffer=buffer)
+    more = lowered.with_zeros(rows, core, {"map": (5_120, "NHWC")}, front) - lowered.with_zeros(bricks, core)
+    assert more + 4_200 == pytest.approx(cycles, rel=0.005)
+
+
+def test_what_hides_a_copy_behind_one_is_no_wait_for_memories() -> None:
+    machine = tj.machine(U65)
+    assert isinstance(machine.array, Block)
+    core = Core.of(machine.array, machine)
+    one = Operation("MemoryCopy", (1, 32, 32, 24), "Sram", (1, 4, 4, 16), (1, 32, 32, 12), names=("map",))
+    live = core._replace(memory=core.home)
+    assert copies.copied(live, one, {}, constant=False, bound=False) == pytest.approx(9_499, rel=0.005)
+    assert copies.copied(live, one, {}, constant=False) > 26_000
 
 
 @pytest.mark.parametrize(("heads", "more"), [(4, True), (1, False)])

@@ -73,7 +73,7 @@ def charge(
     blocks = {name: one.block[-1] for one in found if one.block for name in one.names}
     alone = {name for one in found if not set(one.along) - WITHIN for name in one.names}
     behind = {
-        name: copied(core._replace(memory=core.home), front, {}, constant=False)
+        name: copied(core._replace(memory=core.home), front, {}, constant=False, bound=False)
         for front, one in pairwise(found)
         if front.kind in COPIED
         for name in one.names

@@ -149,8 +149,12 @@ def copied(
     stored: Mapping[str, tuple[int, str]],
     constant: bool,
     far: bool = False,
+    bound: bool = True,
 ) -> int:
-    """Cycles of a copy: of a map, which may be far, or of a constant such as the zeros that surround one."""
+    """Cycles of a copy: of a map, which may be far, or of a constant such as the zeros that surround one.
+
+    `bound` says whether the rate of memories counts.
+    """
     size, plain = kept(operation, stored)
     bits = 8 * size
     *_, high, wide, deep = (1, 1, 1, *(operation.read or operation.shape))
@@ -158,7 +162,7 @@ def copied(
     shape, bits = Shape(high, wide, deep * pairs), min(bits, 16)
     layer = Layer("pool", shape, shape, bits=bits, output_bits=bits)
     source = core.home if constant or far else core.memory
-    return passed_on(core, operation, layer, Map(source, constant), plain)
+    return passed_on(core, operation, layer, Map(source, constant), plain, bound=bound)
 
 
 def turned(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str]]) -> int:
@@ -185,11 +189,18 @@ def turned(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str
 
 
 def passed_on(
-    core: Core, operation: Operation, layer: Layer, source: Map, plain: bool, chained: float = 0.0
+    core: Core,
+    operation: Operation,
+    layer: Layer,
+    source: Map,
+    plain: bool,
+    chained: float = 0.0,
+    bound: bool = True,
 ) -> int:
     """Cycles of an operation that is a pooling of single elements, of a map that is there.
 
-    `chained` are cycles an element of what it does along with it.
+    `chained` are cycles an element of what it does along with it; `bound` says whether the rate of the
+    memory counts.
     """
     memory, shape, bits = (
         core.memory if operation.area == "Sram" else core.home,
@@ -204,7 +215,8 @@ def passed_on(
     written = maps.result.moved(
         shape.elements * bits // 8, written_run(core.hardware, layer, choice, maps.result.plain)
     )
-    return max(layer_cycles(core.hardware, layer, choice, maps, chained).total, memory.cycles(written, 0))
+    work = layer_cycles(core.hardware, layer, choice, maps, chained).total
+    return max(work, memory.cycles(written, 0)) if bound else work
 
 
 def sizes(log: str) -> dict[str, tuple[int, str]]:

@@ -11,16 +11,17 @@ our model of the machine, so that a difference is none of the machine's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, pairwise
 
 from sim.cost.ethos.blocks import layer_of, scale_cycles, shape_of, turned_maximum
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import CHANNELS, Map, Maps, layer_cycles
-from sim.cost.ethos.parts import Layer, Part55, Part85, Shape, up
+from sim.cost.ethos.parts import Layer, Op, Part55, Part85, Shape, up
 from sim.cost.ethos.passes import Core, chained_rate, chains
 from sim.cost.ethos.stages import Source, Stage, StageKind, stages_of
 from tiling.nest import Nest
-from validating.copies import BROADCAST, passed_on, tensors_of
+from validating.charges import copy_cycles
+from validating.copies import BROADCAST, kept, passed_on, tensors_of
 from validating.schedules import Operation
 
 KINDS: Mapping[str, StageKind] = {"Mul": "multiply", "Sub": "add", "Add": "add"}
@@ -28,6 +29,11 @@ BRICKS = "NHCWB16"
 """How Vela calls the order of maps in bricks of channels."""
 WIDENED = "_32bit"
 """How Vela calls a map of 32 bits that it copies one to."""
+OPS: Mapping[str, Op] = {
+    **{"Conv2D": "convolution", "FullyConnected": "convolution", "DepthwiseConv2D": "depthwise"},
+    **{"MaxPool": "pool", "AvgPool": "pool"},
+}
+"""Kinds of operations of the array, as layers."""
 AXES = frozenset({0, 1})
 
 
@@ -43,12 +49,14 @@ def lowered(
     `stored` has bytes and order of each tensor.
     """
     total = 0
+    if isinstance(core.hardware, Part55):
+        for front, one in pairwise((None, *found)):
+            if one is not None and one.source == "TransposeConv2D":
+                total += with_zeros(one, core, stored or {}, front)
     for source, some in groupby(found, lambda one: one.source):
         match source:
             case "SquaredDifference":
                 total += squared(list(some), core, places, stored or {})
-            case "TransposeConv2D" if isinstance(core.hardware, Part55):
-                total += sum(with_zeros(one, core) for one in some)
             case "FullyConnected":
                 total += sum(in_one(one, core, nests) for one in some)
             case "Conv2D":
@@ -87,8 +95,17 @@ def widened(one: Operation, core: Core, places: Mapping[str, str]) -> int:
     return passed_on(core, one, layer, source, plain=True, chained=chained)
 
 
-def with_zeros(one: Operation, core: Core) -> int:
-    """A transposed convolution over zeros, less its parts: each has some rows and columns of the kernel."""
+def with_zeros(
+    one: Operation,
+    core: Core,
+    stored: Mapping[str, tuple[int, str]] | None = None,
+    front: Operation | None = None,
+) -> int:
+    """A transposed convolution over zeros, less its parts: each has some rows and columns of the kernel.
+
+    Where its weights have a buffer, Vela counts it with maps where they live by default, and the copy, less
+    what the operation in front hides of that.
+    """
     if one.kind != "Conv2D" or len(one.read) < 3:
         return 0
     # A result may be some channels of a joined map.
@@ -101,13 +118,38 @@ def with_zeros(one: Operation, core: Core) -> int:
     wide = Shape(output.height, output.width, source.depth)
     whole = Layer("convolution", output, wide, kernel=(one.kernel[0], one.kernel[1]))
     block = chosen(core.hardware, whole)
-    total = layer_cycles(core.hardware, whole._replace(input=source), block, maps).total
+    known = stored or {}
+    rows = bool(one.names) and one.names[0] in known and kept(one, known)[1]
+    total, live = (
+        layer_cycles(
+            core.hardware,
+            whole._replace(input=source),
+            block,
+            Maps(Map(place), Map(place, rows), core.constants[1]),
+        ).total
+        for place in (core.memory, core.home)
+    )
+    if one.copies and front is not None and (taken := hides(front, core)) is not None:
+        total = max(total, live + copy_cycles(core, one.buffer) - taken)
     part = Shape(source.height, source.width, output.depth)
     for y in range(down):
         for x in range(across):
             kernel = -(-(one.kernel[0] - y) // down), -(-(one.kernel[1] - x) // across)
             total -= cycles(core, Layer("convolution", part, source, kernel=kernel), maps)
     return total
+
+
+def hides(front: Operation, core: Core) -> int | None:
+    """Cycles of an operation of the array with maps where they live by default; None if it is no such."""
+    if front.kind not in OPS or len(front.read) < 3:
+        return None
+    output, source = Shape(*front.shape[-3:]), Shape(*front.read[-3:])
+    stride = max(1, source.height // output.height), max(1, source.width // output.width)
+    maximum = front.kind == "MaxPool"
+    layer = Layer(
+        OPS[front.kind], output, source, (front.kernel[0], front.kernel[1]), stride, maximum=maximum
+    )
+    return cycles(core, layer, Maps(Map(core.home), Map(core.home), core.constants[1]))
 
 
 def in_one(one: Operation, core: Core, nests: Sequence[Nest]) -> int:
