@@ -216,7 +216,7 @@ def test_integers_that_nothing_explains_are_refused(quantized: bool) -> None:
 
 def test_only_nnef_models_are_quantised_when_they_are_loaded(tmp_path: Path) -> None:
     tj.save(CONV.graph(), tmp_path / "model.tosa")
-    with pytest.raises(FileError, match="quantized is True, but only NNEF models"):
+    with pytest.raises(FileError, match=r"quantized is True \(--quantized\), but only NNEF models"):
         tj.load(tmp_path / "model.tosa", quantized=True)
 
 

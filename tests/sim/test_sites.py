@@ -78,7 +78,7 @@ def test_what_is_copied_is_near() -> None:
 
 
 def test_what_is_in_level_2_costs_no_more_than_in_an_off_chip_memory_as_fast() -> None:
-    alone, (_, given) = sim.machine("ethos-u85-128"), drawing.layer(70000)
+    alone, (_, given) = sim.machine("ethos-u85-128"), drawing.layer(70003)
     figures = ("bandwidth_bytes_per_second", "read_latency_cycles", "write_latency_cycles", "burst_bytes")
     level2 = {"bytes": 1 << 20, **{name: getattr(alone.offchip, name) for name in figures}}
     both = alone.replace({"level2": level2})
