@@ -18,7 +18,7 @@ from kernel_networks import INTEGERS, WORDS, converted, convolved, made
 
 ARCHIVE = Path(__file__).with_suffix(".tar.xz")
 FOLDER = Path(__file__).parents[1] / "build" / "held_out_networks"
-SEED = 20270115
+SEED = 20270116
 
 
 def main() -> None:
