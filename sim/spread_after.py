@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sim.machine.machine import Machine
 from sim.spreading import Lesser, core_for, spread
-from tiling.cores import Division, Way
+from tiling.cores import Division, Way, on_one_core
 from tiling.nest import Nest
 from tiling.planner import Infeasible
 from tiling.program import Operand
@@ -42,7 +42,7 @@ def spread_after(
     ways: list[Way] = [
         way if isinstance(way, str) else way % busy for way in map(sharing.ways.__getitem__, names)
     ]
-    alone = all(isinstance(way, int) and way == ways[0] for way in ways)
+    alone = on_one_core(ways)
     if schedule.cascades and not alone:
         text = "groups that cores share do not run in stripes; let one core do all of them"
         return tuple(PlanFault(f"{one.first} to {one.last}", "cascades", text) for one in schedule.cascades)

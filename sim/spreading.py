@@ -24,7 +24,7 @@ from sim.machine.parts import Split
 from sim.planning import estimator
 from sim.report.report import Report
 from tiling.choose import Estimate
-from tiling.cores import Way
+from tiling.cores import Way, on_one_core
 from tiling.nest import Nest
 from tiling.plan import DOUBT, plan
 from tiling.planner import Infeasible, Known
@@ -168,7 +168,7 @@ class _Spreader:
 
         Tiles and buffers may be those that suit a `lesser` machine; constants of groups may come `ahead`.
         """
-        alone = all(way == ways[0] and isinstance(way, int) for way in ways)
+        alone = on_one_core(ways)
         core = self.cores.get((lesser, alone))
         if core is None:
             core = self.cores[lesser, alone] = core_for(self.machine, self.target, lesser, alone)

@@ -98,6 +98,11 @@ def divide(
     return Division(tuple(turns), known, spread, frozenset(shared))
 
 
+def on_one_core(ways: Sequence[Way]) -> bool:
+    """Whether one core does all nests."""
+    return all(isinstance(way, int) and way == ways[0] for way in ways)
+
+
 def can_split(nest: Nest, way: Way) -> bool:
     """Whether a nest has more than one part in this way."""
     return isinstance(way, str) and _axis(nest, way) is not None

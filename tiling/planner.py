@@ -17,7 +17,7 @@ from tiling.level2 import used_bytes
 from tiling.making import Maker, aligned
 from tiling.menu import most_tiles
 from tiling.nest import Affine, Nest
-from tiling.program import Image, Operand, Parcels, Program, Section, box_bytes
+from tiling.program import Image, Operand, Parcels, Program, Section, box_bytes, takes_from_others
 from tiling.residence import Residence
 from tiling.target import Target
 from tiling.words import listed, plain
@@ -496,8 +496,7 @@ class Planner:
 
     def _pulls(self, step: int) -> bool:
         """Whether a step takes something from another core."""
-        operands = self.residence.operands
-        return any(operands[access.operand].remote for access in self.nests[step].reads)
+        return takes_from_others(self.nests[step], self.residence.operands)
 
     def _taken(self, lives: Mapping[Key, Lifetime]) -> list[int]:
         """Bytes in use at each step."""

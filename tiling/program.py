@@ -235,3 +235,8 @@ def dense_box(access: Access, tile: tuple[int, ...], steps: tuple[int, ...] = ()
 def box_bytes(access: Access, tile: tuple[int, ...], steps: tuple[int, ...] = ()) -> int:
     """Size of the box in the scratchpad."""
     return prod(box_shape(access, tile, steps)) * BYTES[access.type]
+
+
+def takes_from_others(nest: Nest, operands: Mapping[str, Operand]) -> bool:
+    """Whether a nest of a core reads what is another core's."""
+    return any(operands[access.operand].remote for access in nest.reads)

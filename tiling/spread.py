@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from tiling.choose import Estimate
-from tiling.cores import Division, Way, can_split, divide
+from tiling.cores import Division, Way, can_split, divide, on_one_core
 from tiling.expr import BYTES
 from tiling.nest import Nest
 from tiling.plan import plan
 from tiling.planner import Infeasible, Judge, Known
-from tiling.program import Image, Operand, Program, Section
+from tiling.program import Image, Operand, Program, Section, takes_from_others
 from tiling.target import Target
 
 Refusal = TypeVar("Refusal")
@@ -60,7 +60,7 @@ class SpreadProgram(Program):
 
 def is_pull(section: Section, program: Program) -> bool:
     """Whether a section of a core's program takes something from another core."""
-    return any(program.operands[access.operand].remote for access in section.nest.reads)
+    return takes_from_others(section.nest, program.operands)
 
 
 def pulled_bytes(section: Section) -> int:
@@ -102,8 +102,7 @@ def plan_cores(
 
 def core_target(target: Target, ways: Sequence[Way]) -> Target:
     """A core as its plan sees it: only alone may it work in stripes."""
-    single = len(set(ways)) <= 1 and all(isinstance(way, int) for way in ways)
-    return target if single else replace(target, cascading=False)
+    return target if on_one_core(ways) else replace(target, cascading=False)
 
 
 def spread_over(

@@ -9,7 +9,7 @@ from typing import TypeVar
 from tiling.choose import Estimate
 from tiling.cores import Division
 from tiling.nest import Nest
-from tiling.program import Operand
+from tiling.program import Operand, takes_from_others
 from tiling.schedule import Cascade, Choice, Schedule, Sharing, axis_names, group_names, schedule_of
 from tiling.scheduled import Outcome, Wanted, near, program_after
 from tiling.spread import SpreadProgram, is_pull
@@ -108,7 +108,7 @@ def _whole_pulls(
 ) -> Iterator[tuple[str, Choice]]:
     """What a core takes from others: all at once, in place."""
     for name, nest in named:
-        if any(operands[access.operand].remote for access in nest.reads):
+        if takes_from_others(nest, operands):
             yield (
                 name,
                 Choice(tile=dict(zip(axis_names(nest), nest.extents, strict=True)), order=(), boxes={}),

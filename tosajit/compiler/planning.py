@@ -36,7 +36,7 @@ PARTS = 1, 2, 4
 """Where groups leave less than such a part of the scratchpad, smaller ones are looked at."""
 LARGE = 64
 """Bytes from which on equal constants are one."""
-ONE_CORE = "the plan is for several cores: take a machine with a topology, or plan again for this one"
+SEVERAL_CORES = "the plan is for several cores: take a machine with a topology, or plan again for this one"
 RANKS = ("contract", "reduce", "map", "move")
 
 
@@ -89,7 +89,7 @@ def planned_for(
     schedule = given.parts.get(groups.name) if given is not None else None
     if schedule is not None or wanted is not None:
         if machine.topology is None and schedule is not None and schedule.sharing is not None:
-            raise PlanError(ONE_CORE)
+            raise PlanError(SEVERAL_CORES)
         return _given(groups, machine, schedule or Schedule(), wanted)
     found = [(made, _timed(made, machine)) for made in groupings(groups, machine)]
     fitting = [Planned(made, program) for made, program in found if not isinstance(program, Infeasible)]
