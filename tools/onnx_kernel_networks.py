@@ -12,7 +12,7 @@ from pathlib import Path
 import archives
 import numpy as np
 import onnx
-from benching.onnx_models import SAMPLES, Network, quantized
+from benching.onnx_models import SAMPLES, Network, attended, normalized, quantized
 
 ARCHIVE = Path(__file__).with_suffix(".tar.xz")
 FOLDER = Path(__file__).parents[1] / "build" / "onnx_kernel_networks"
@@ -105,29 +105,15 @@ def joined(network: Network) -> str:
 def encoder(network: Network) -> str:
     """Attention and dense layers, normalised ahead of them and behind, with both forms of GELU."""
     network.shape = (1, TOKENS, WIDTH)
-    x, depth = "x", WIDTH // HEADS
-    apart = network.const(np.array([1, TOKENS, HEADS, depth]))
-    whole = network.const(np.array([1, TOKENS, WIDTH]))
-    scale = network.const(np.array(depth**-0.5, np.float32))
-
-    def normal(x: str) -> str:
-        ones, zeros = (network.const(np.full(WIDTH, one, np.float32)) for one in (1, 0))
-        return network.op("LayerNormalization", x, ones, zeros)
-
+    x = "x"
     for first in (True, False):
-        y = normal(x) if first else x
-        q, k, v = (
-            network.op("Transpose", network.op("Reshape", network.dense(y, WIDTH, WIDTH), apart), perm=perm)
-            for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
-        )
-        shares = network.op("Softmax", network.op("Mul", network.op("MatMul", q, k), scale), axis=-1)
-        mixed = network.op("Transpose", network.op("MatMul", shares, v), perm=[0, 2, 1, 3])
-        x = network.op("Add", x, network.dense(network.op("Reshape", mixed, whole), WIDTH, WIDTH))
-        y = normal(x)
+        y = normalized(network, x) if first else x
+        x = network.op("Add", x, attended(network, y, HEADS))
+        y = normalized(network, x)
         x = x if first else y
         y = network.op("Gelu", network.dense(y, WIDTH, 32), approximate="none" if first else "tanh")
         x = network.op("Add", x, network.dense(y, 32, WIDTH))
-        x = x if first else normal(x)
+        x = x if first else normalized(network, x)
     return network.dense(network.op("ReduceMean", x, network.const(np.array([1])), keepdims=0), WIDTH, 5)
 
 

@@ -155,28 +155,34 @@ def resnet18(network: Network) -> Network:
 def encoder(network: Network) -> Network:
     """Six layers of a transformer, normalised first."""
     network.shape = (1, TOKENS, WIDTH)
-    x, depth = "x", WIDTH // HEADS
-    apart = network.const(np.array([1, TOKENS, HEADS, depth]))
-    whole = network.const(np.array([1, TOKENS, WIDTH]))
-    scale = network.const(np.array(depth**-0.5, np.float32))
+    x = "x"
     for _ in range(LAYERS):
-        y = normalized(network, x)
-        q, k, v = (
-            network.op("Transpose", network.op("Reshape", network.dense(y, WIDTH, WIDTH), apart), perm=perm)
-            for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
-        )
-        shares = network.op("Softmax", network.op("Mul", network.op("MatMul", q, k), scale), axis=-1)
-        joined = network.op("Transpose", network.op("MatMul", shares, v), perm=[0, 2, 1, 3])
-        x = network.op("Add", x, network.dense(network.op("Reshape", joined, whole), WIDTH, WIDTH))
+        x = network.op("Add", x, attended(network, normalized(network, x), HEADS))
         y = network.op("Gelu", network.dense(normalized(network, x), WIDTH, 4 * WIDTH))
         x = network.op("Add", x, network.dense(y, 4 * WIDTH, WIDTH))
     network.result = normalized(network, x)
     return network
 
 
+def attended(network: Network, x: str, heads: int) -> str:
+    """Attention of a sequence to itself."""
+    _, tokens, width = network.shape
+    depth = width // heads
+    apart = network.const(np.array([1, tokens, heads, depth]))
+    whole = network.const(np.array([1, tokens, width]))
+    scale = network.const(np.array(depth**-0.5, np.float32))
+    q, k, v = (
+        network.op("Transpose", network.op("Reshape", network.dense(x, width, width), apart), perm=perm)
+        for perm in ([0, 2, 1, 3], [0, 2, 3, 1], [0, 2, 1, 3])
+    )
+    shares = network.op("Softmax", network.op("Mul", network.op("MatMul", q, k), scale), axis=-1)
+    mixed = network.op("Transpose", network.op("MatMul", shares, v), perm=[0, 2, 1, 3])
+    return network.dense(network.op("Reshape", mixed, whole), width, width)
+
+
 def normalized(network: Network, x: str) -> str:
     """A layer norm."""
-    ones, zeros = (network.const(np.full(WIDTH, one, np.float32)) for one in (1, 0))
+    ones, zeros = (network.const(np.full(network.shape[-1], one, np.float32)) for one in (1, 0))
     return network.op("LayerNormalization", x, ones, zeros)
 
 
