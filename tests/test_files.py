@@ -90,6 +90,16 @@ def test_objects_of_different_sizes_have_layouts_of_their_own() -> None:
     assert sizes == [16, 16, 8, 8]
 
 
+@pytest.mark.parametrize("end", [".tflite", ".onnx", ".pt2", ".pb", ".sknd", ".nnef"])
+def test_a_graph_is_not_saved_under_the_name_of_another_format(tmp_path: Path, end: str) -> None:
+    path = tmp_path / f"model{end}"
+    with pytest.raises(
+        FileError, match=rf"model{end}: graphs are not written in the format of {end} files: name"
+    ):
+        tj.save(counter(), path)
+    assert not path.exists()
+
+
 def test_a_saved_graph_is_loaded(tmp_path: Path) -> None:
     save(counter(), tmp_path / "counter.tosa")
     assert load(tmp_path / "counter.tosa") == counter()

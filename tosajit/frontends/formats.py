@@ -29,6 +29,8 @@ _CHOICES = ("signature", "shapes", "constants", "function", "narrow")
 """What other models than those of NNEF may be given."""
 _OPTIONS = {"weights": "--zeros", "stdlib": "--stdlib", "quantized": "--quantized"}
 """What commands call what only NNEF models have use for."""
+_READ_ONLY = (".tflite", ".onnx", ".pt2", ".pb", ".sknd", ".nnef")
+"""How names of files end whose formats are read, but not written."""
 
 
 def load(
@@ -167,15 +169,18 @@ def save(
     `FileError` if it cannot be written, or if the graph contains something that files cannot hold, and
     `ModelError` with everything that NNEF lacks.
     """
+    if (end := Path(path).suffix) in _READ_ONLY:
+        remedy = "name it MODEL.tosa, MODEL.mlir or MODEL.nnef2"
+        raise FileError(f"{path}: graphs are not written in the format of {end} files: {remedy}")
     graph = graph_for(graph, example_inputs, error=FileError)
-    if Path(path).suffix == ".mlir":
+    if end == ".mlir":
         from tosajit.frontends.mlir.writing import save_module
 
         save_module(graph, path, form)
         return
     if form is not None:
         raise FileError(f"form is {form!r}, but only texts of MLIR have several forms: name it MODEL.mlir")
-    if Path(path).suffix != ".nnef2":
+    if end != ".nnef2":
         tosa.save(graph, path)
         return
     from tosajit.frontends.nnef.writing import save_model
