@@ -21,7 +21,7 @@ from benching.npu import Peer, known
 from benching.npu_ours import long_graph
 from benching.ours import same
 from benching.peak import build_peak
-from benching.report import closing, noted, row_text, verdict
+from benching.report import closing, noted, row_text, verdict, write_page, write_section
 from benching.rows import Case, Plan, Row, duration, forced, measured
 from benching.worker import timed
 from peers import SciPy
@@ -46,6 +46,23 @@ def test_a_ratio_is_the_median_over_the_rounds_so_that_a_disturbed_round_does_no
 )
 def test_durations_have_the_unit_that_suits_them(seconds: float, text: str) -> None:
     assert duration(seconds) == text
+
+
+def test_a_section_of_the_page_is_written_again_and_the_others_stay(tmp_path: Path) -> None:
+    path, plan = tmp_path / "page.md", Plan()
+    rows = [Row("case", "1 s", "2 s peer", "0.5", "≤ 1", True, note="noted")]
+    write_page(path, rows, {"cpu": "first"}, "make bench", plan)
+    first = path.read_text()
+    write_section(path, "On another CPU", rows, {"cpu": "second"}, "make bench", plan)
+    write_section(path, "By hand", rows, {"cpu": "third"}, "make bench", plan)
+    written = path.read_text()
+    assert written.startswith(first)
+    titles = [line for line in written.splitlines() if line.startswith("## ")]
+    assert titles == ["## Measured with", "## On another CPU", "## By hand"]
+    write_section(path, "On another CPU", rows, {"cpu": "second again"}, "make bench", plan)
+    assert path.read_text() == written.replace("| cpu | second |", "| cpu | second again |")
+    write_page(path, rows, {"cpu": "first"}, "make bench", plan)
+    assert path.read_text() == written.replace("| cpu | second |", "| cpu | second again |")
 
 
 @pytest.mark.skipif(

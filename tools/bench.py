@@ -1,7 +1,8 @@
 """Time models, kernels and the simulator against the peers: prints a table and one closing line.
 
 `tools/bench.py --only mobilenet_v2,matmul` measures cases whose names hold one of these; `--list` names all.
-Results go to `build/bench.json` too, and with `--page` to `docs/benchmarks.md`.
+Results go to `build/bench.json` too, and with `--page` to `docs/benchmarks.md`; with `--section TITLE` to one
+section of that page, for a CPU beside the one that the page is of.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from benching.exploring import EXPLORING
 from benching.first import PROCESSES
 from benching.loading import LOADING
 from benching.npu import SIMULATOR
-from benching.report import closing, heading, machine, row_text, write_json, write_page
+from benching.report import closing, heading, machine, row_text, write_json, write_page, write_section
 from benching.rows import BY_SET, KERNELS, MODELS, Case, Plan, Row, measured
 
+PAGE = ROOT / "docs/benchmarks.md"
 CASES: tuple[Case, ...] = (
     *KERNELS,
     *FUNCTIONS,
@@ -53,7 +55,9 @@ def main() -> int:
     about = machine() | {"to another core and back": distance_text(before, round_trip())}
     write_json(options.json, rows, about)
     if options.page:
-        write_page(ROOT / "docs/benchmarks.md", rows, about, command(), plan)
+        write_page(PAGE, rows, about, command(), plan)
+    if options.section:
+        write_section(PAGE, options.section, rows, about, command(), plan)
     print(closing(rows, time.monotonic() - start))
     failed = any(row.ours == "failed" for row in rows)
     return int(failed or (options.strict and any(row.met is False for row in rows)))
@@ -80,6 +84,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--json", type=Path, default=ROOT / "build/bench.json", help="default %(default)s")
     parser.add_argument("--page", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument("--section", metavar="TITLE", help="write this section of docs/benchmarks.md")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a target is missed")
     return parser.parse_args()
 
