@@ -8,10 +8,11 @@ from math import inf
 from operator import attrgetter
 
 from tiling import cascade
+from tiling.addresses import AHEAD, FAR_AHEAD, Ahead
 from tiling.choose import Estimate, least_room
 from tiling.in_place import in_place, known_operands
 from tiling.nest import Nest
-from tiling.planner import AHEAD, FAR_AHEAD, Ahead, Infeasible, Judge, Known, Planner, Timed
+from tiling.planner import Infeasible, Judge, Known, Planner, Timed
 from tiling.program import Operand, Program
 from tiling.target import Target
 

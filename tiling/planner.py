@@ -1,41 +1,26 @@
-"""One plan in the making: sections that are chosen together, and addresses for all in the scratchpad."""
+"""One plan in the making: tensors in the scratchpad, and sections that are chosen together."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiling.allocate import Lifetime, Taken, allocate, fill, peak
-from tiling.choose import Candidate, Choices, Estimate, Price, choose, least_boxes, placed
-from tiling.in_place import place, worth_sharing
-from tiling.level2 import used_bytes
+from tiling.addresses import EFFORT, Addresses, Ahead, Arranger, images_of
+from tiling.allocate import Taken, allocate, fill
+from tiling.choose import Candidate, Choices, Estimate, Price, choose, least_boxes
 from tiling.making import Maker, aligned
 from tiling.menu import most_tiles
 from tiling.nest import Affine, Nest
-from tiling.program import Image, Operand, Parcels, Program, Section, box_bytes, takes_from_others
+from tiling.program import Operand, Program, Section, takes_from_others
 from tiling.residence import Residence
 from tiling.target import Target
 from tiling.words import listed, plain
 
-EFFORT = 2_000
-"""Buffers that the allocator may place to find a better order."""
-SMALL = 128
-"""A part of so many of the scratchpad, and less, is a small box."""
-
-Ahead = Mapping[tuple[int, int], Mapping[int, float]]
-"""By step and access of a constant: with the first loads of which steps what shares of it shall come."""
-SPLIT = 4096
-"""Smaller boxes come in one piece."""
-FILLED = 3 / 4, 7 / 8, 1.0
-"""Parts of the scratchpad that boxes may fill that come ahead, as far as they find addresses."""
-AHEAD, FAR_AHEAD = 2, 5
-"""Steps before a section's own in which its first loads find their place free, if there is room; more of them
-where that saves time."""
 TRIES = 6
 """Programs that are looked at between the best and one that moves less."""
 
@@ -52,9 +37,6 @@ class Aim(NamedTuple):
 
 BALANCED, HASTY, ALONE, AHEAD_OF_TWO = Aim(), Aim(later=-1.0), Aim(early=0.0), Aim(far=1.0)
 SPARING, LESS = Aim(moved=1.0), Aim(moved=1.0, far=1.0)
-
-Key = tuple[str, int, int]
-"""What has an address in the scratchpad: a tensor by name, or an image by section and access."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +74,7 @@ Judge = Callable[[Program], tuple[float, float]]
 class Line(NamedTuple):
     """Sections that were chosen together, what each costs, and what its bytes would cost besides."""
 
-    sections: tuple[Section | None, ...]
+    sections: tuple[Section, ...]
     times: tuple[float, ...]
     moved: tuple[float, ...]
     inside: frozenset[str]
@@ -135,14 +117,12 @@ class Planner:
         self.ahead = dict(ahead or {})
         self.spared = {step: sum(hosts.values()) for (step, _), hosts in self.ahead.items()}
         """By step, what share of the time that its constants take is spared, as they come ahead."""
-        self.granted: dict[Key, Parcels] = {}
-        """What comes ahead of the first box of an image."""
         self.capacity = target.scratch_bytes or 0
         before: Residence | None = None if like is None else like.residence
         self.residence: Residence = Residence(nests, operands, target, before)
         self.times, self.moved = [0.0] * len(nests), [0.0] * len(nests)
         self.structures: dict[int, int] = like.structures if like else {}
-        self.sections: list[Section | None] = []
+        self.sections: list[Section] = []
         self.equals: dict[tuple[int, int], tuple[Section, Section]] = {}
         """Sections by step and by what they are made of, which stands in front of them."""
         self.made: set[object] = set()
@@ -190,7 +170,7 @@ class Planner:
         if one.line is None or one.line.inside != self.residence.inside:
             return None
         self.sections = list(one.line.sections)
-        found = self._within(self._longer(self._lives(), self.capacity, steps), self.capacity)
+        found = self._arranger().roomy(steps)
         return None if found == one.program else found
 
     def sparer(
@@ -214,7 +194,7 @@ class Planner:
             self.sections = list(sections)
             for step in steps[first : first + together]:
                 self.sections[step] = other.sections[step]
-            program = self._allocated()
+            program = self._arranger().program()
             found = (inf, inf) if program is None else judge(program)
             if program is not None and found[0] <= bound and found[1] < cost[1]:
                 sections, cost = self.sections, found
@@ -253,19 +233,18 @@ class Planner:
                 if choice in self.made:
                     return None
                 self.made.add(choice)
-                found = self._allocated()
+                found = self._arranger().program()
                 if found is not None:
                     return found
-                self.granted = {}
                 addresses, total, crowded = self._squeezed()
                 if not crowded:
-                    return self._finished(addresses, total)
+                    return self._arranger().finished(addresses, total)
             residence.drop(crowded)
 
     def _options(self, step: int, room: int) -> Choices:
         """The best sections of a nest in the room that is left; of equal nests, one is looked at."""
         nest, residence = self.nests[step], self.residence
-        if self._pulls(step):
+        if takes_from_others(nest, residence.operands):
             return Choices((Candidate(Section(nest, (), (None,) * len(nest.accesses)), Price(0.0)),))
         at = residence.setting(step)
         free = room if self.target.values == "offchip" else room - residence.spare
@@ -283,7 +262,7 @@ class Planner:
 
     def _line(
         self, options: Sequence[tuple[Candidate, ...]], rooms: Sequence[int], aim: Aim
-    ) -> list[Section | None]:
+    ) -> list[Section]:
         """Of each step's options those that together cost least, with bytes as the `aim` says."""
         totals, left, idle = np.zeros(1), np.full(1, -inf), np.zeros(1)
         further, unused = left, idle
@@ -304,14 +283,14 @@ class Planner:
             hidden = spared[np.arange(len(some)), fronts]
             further, unused = left[fronts] - sooner[:, 0], np.maximum(idle[fronts] - hidden, 0.0)
             totals, left, idle = ways.min(1), rooms[step] - need[:, 0], own[:, 0]
-        sections: list[Section | None] = [None] * len(options)
+        sections: list[Section] = []
         number = int(totals.argmin())
         for step in reversed(range(len(options))):
-            sections[step] = self._equal(step, options[step][number].section)
+            sections.append(self._equal(step, options[step][number].section))
             before = back[step][number]
             self.moved[step] = options[step][number].price.moved
             self.times[step], number = float(spent[step][number, before]), before
-        return sections
+        return sections[::-1]
 
     def _equal(self, step: int, section: Section) -> Section:
         """The section of a step's nest that is like another, made once."""
@@ -338,60 +317,9 @@ class Planner:
             found = self.structures[step] = self.known.kinds.setdefault(kind, len(self.known.kinds))
         return found
 
-    def _allocated(self) -> Program | None:
-        """The program with addresses for all in the scratchpad, if they are found."""
-        lives = self._lives()
-        if self.target.values == "offchip":
-            return self._within(self._longer(lives, self.capacity, AHEAD), self.capacity)
-        # Where values live in the scratchpad, what is left of it is the user's.
-        return self._within(self._longer(lives, min(peak(lives) * 17 // 16, self.capacity), AHEAD), 0)
-
-    def _longer(self, lives: dict[Key, Lifetime], bound: int, steps: int) -> list[dict[Key, Lifetime]]:
-        """Lifetimes, and longer ones, as constants come early if there is room."""
-        longer = [lives]
-        for ahead in range(1, 1 + steps):
-            longer.append(self._early(longer[-1], bound, ahead))
-        if self.ahead:
-            longer += [self._much_earlier(longer[-1], int(bound * part)) for part in FILLED]
-        return longer
-
-    def _within(self, longer: Sequence[dict[Key, Lifetime]], enough: int) -> Program | None:
-        """The program of the longest lifetimes that find addresses; none if the shortest find none."""
-        shortest, *others = longer
-        found = self._arranged(shortest, self.capacity)
-        if found[1] > self.capacity:
-            return None
-        for early in reversed(others):
-            addresses, total = self._arranged(early, enough)
-            if total <= self.capacity:
-                self.granted = dict(self._grants(early))
-                return self._finished(addresses, total)
-        self.granted = dict(self._grants(shortest))
-        return self._finished(*found)
-
-    def _arranged(self, lives: Mapping[Key, Lifetime], enough: int) -> tuple[dict[Key, int], int]:
-        """Addresses, those of small boxes with the same lifetime behind each other."""
-        small = self.capacity // SMALL
-        parcels: dict[Key, list[Key]] = {}
-        for key, life in lives.items():
-            first = ("", life.first, -2 - life.last) if life.bytes <= small and not key[0] else key
-            parcels.setdefault(first, []).append(key)
-        sizes = {key: aligned(life.bytes, self.target) for key, life in lives.items()}
-        merged = {
-            first: Lifetime(sum([sizes[key] for key in keys]), lives[keys[0]].first, lives[keys[0]].last)
-            for first, keys in parcels.items()
-        }
-        starts, total = allocate(merged, self.target.alignment, EFFORT, enough)
-        addresses = {}
-        for first, keys in parcels.items():
-            at = starts[first]
-            for key in keys:
-                addresses[key], at = at, at + sizes[key]
-        return addresses, total
-
-    def _squeezed(self) -> tuple[dict[Key, int], int, list[int]]:
+    def _squeezed(self) -> tuple[Addresses, int, list[int]]:
         """Tensors placed first, and tiles into the gaps between; the steps that have none big enough."""
-        lives = {key: life for key, life in self._lives().items() if key[0]}
+        lives = self._arranger().tensors()
         addresses, total = allocate(lives, self.target.alignment, EFFORT, self.capacity)
         if total > self.capacity:
             beyond = [key for key, life in lives.items() if addresses[key] + life.bytes > self.capacity]
@@ -404,126 +332,29 @@ class Planner:
             if not self._squeeze(step, taken.gaps(step, self.capacity), addresses):
                 crowded.append(step)
                 continue
-            ends = (
-                addresses["", step, n] + aligned(i.end, self.target) for n, i in _images(self._section(step))
-            )
+            images = images_of(self.sections[step])
+            ends = (addresses["", step, number] + aligned(i.end, self.target) for number, i in images)
             total = max(total, *ends, 0)
         return addresses, total, crowded
 
-    def _squeeze(self, step: int, gaps: Sequence[tuple[int, int]], addresses: dict[Key, int]) -> bool:
+    def _squeeze(self, step: int, gaps: Sequence[tuple[int, int]], addresses: Addresses) -> bool:
         """Put a step's tiles into gaps, smaller ones that fit the widest gap if need be."""
         widest = max((end - first for first, end in gaps), default=0)
         for room in (None, widest):
-            if room is not None:
-                self.sections[step] = self._alone(step, room)
-            section = self.sections[step]
+            section = self.sections[step] if room is None else self._alone(step, room)
             if section is None:
                 return False
-            sizes = {number: aligned(image.end, self.target) for number, image in _images(section)}
+            self.sections[step] = section
+            sizes = {number: aligned(image.end, self.target) for number, image in images_of(section)}
             found = fill(sizes, gaps)
             if found is not None:
                 addresses |= {("", step, number): address for number, address in found.items()}
                 return True
         return False
 
-    def _section(self, step: int) -> Section:
-        section = self.sections[step]
-        assert section is not None
-        return section
-
-    def _lives(self) -> dict[Key, Lifetime]:
-        lives: dict[Key, Lifetime] = {
-            (name, -1, -1): stay.life
-            for name, stay in self.residence.stays.items()
-            if self.residence.operands[name].place == "scratchpad"
-        }
-        for step in range(len(self.sections)):
-            for number, image in _images(self._section(step)):
-                lives["", step, number] = Lifetime(image.end, step, step)
-        return lives
-
-    def _early(self, lives: Mapping[Key, Lifetime], bound: int, ahead: int) -> dict[Key, Lifetime]:
-        """Longer lifetimes for boxes of what is there before, where bytes are free so many steps ahead."""
-        taken, found = self._taken(lives), dict(lives)
-        for (name, step, number), life in lives.items():
-            first = step - ahead
-            if name or first < 0 or life.first != first + 1 or not 0 <= number < len(self.nests[step].reads):
-                continue
-            operand = self.nests[step].reads[number].operand
-            ready = all(write.access.operand != operand for write in self.nests[first].writes)
-            if ready and taken[first] + life.bytes <= bound:
-                taken[first] += life.bytes
-                found[name, step, number] = Lifetime(life.bytes, first, life.last)
-        return found
-
-    def _much_earlier(self, lives: Mapping[Key, Lifetime], bound: int) -> dict[Key, Lifetime]:
-        """Longer lifetimes for boxes that shall come ahead, as far as bytes are free."""
-        taken, found = self._taken(lives), dict(lives)
-        for (step, number), hosts in self.ahead.items():
-            life = lives.get(("", step, number))
-            if life is None:
-                continue
-            first, least = life.first, self._front(min(hosts))
-            while first > least and taken[first - 1] + life.bytes <= bound:
-                first -= 1
-                taken[first] += life.bytes
-            found["", step, number] = replace(life, first=first)
-        return found
-
-    def _grants(self, lives: Mapping[Key, Lifetime]) -> Iterator[tuple[Key, Parcels]]:
-        """What comes ahead of boxes that have such lifetimes."""
-        for (step, number), hosts in self.ahead.items():
-            life, image = lives.get(("", step, number)), self._section(step).images[number]
-            if life is None or image is None:
-                continue
-            able = {host: share for host, share in hosts.items() if self._front(host) >= life.first}
-            early = able.keys() - {step}
-            if image.bytes < SPLIT and early:
-                able = {max(early): 1.0}
-            parcels, left = list[tuple[int, int]](), image.bytes
-            nest = self.nests[step]
-            whole = box_bytes(nest.reads[number], nest.extents, image.steps)
-            for host, share in sorted(able.items(), reverse=True):
-                size = min(round(share * whole), left)
-                if size and host < step:
-                    parcels.insert(0, (step - host, size))
-                left -= size
-            yield ("", step, number), tuple(parcels)
-
-    def _front(self, step: int) -> int:
-        """The section that is at work while the first loads of another one come."""
-        return next((s for s in reversed(range(step)) if not self._pulls(s)), 0)
-
-    def _pulls(self, step: int) -> bool:
-        """Whether a step takes something from another core."""
-        return takes_from_others(self.nests[step], self.residence.operands)
-
-    def _taken(self, lives: Mapping[Key, Lifetime]) -> list[int]:
-        """Bytes in use at each step."""
-        steps = len(self.sections)
-        taken = [0] * (steps + 1)
-        for life in lives.values():
-            taken[life.first] += life.bytes
-            taken[life.last + 1] -= life.bytes
-        for step in range(steps):
-            taken[step + 1] += taken[step]
-        return taken
-
-    def _finished(self, addresses: Mapping[Key, int], total: int) -> Program:
-        sections = []
-        for step in range(len(self.sections)):
-            section = self._section(step)
-            own = {number: addresses["", step, number] for number, _ in _images(section)}
-            ahead = {n: self.granted["", step, n] for n in own if ("", step, n) in self.granted}
-            sections.append(placed(section, own, ahead))
-        operands = {
-            name: replace(o, offset=addresses[name, -1, -1]) if o.place == "scratchpad" else o
-            for name, o in self.residence.operands.items()
-        }
-        arranged, arena = place(self.nests, operands, self.target.alignment)
-        shared = tuple(worth_sharing(sections, self.target))
-        level2 = used_bytes(arranged.values(), self.target)
-        return Program(self.target, arranged, shared, arena, total, level2_bytes=level2)
+    def _arranger(self) -> Arranger:
+        """What makes a program of the sections."""
+        return Arranger(self.nests, self.residence, self.sections, self.ahead)
 
 
 def _of(section: Section, nest: Nest) -> Section:
@@ -531,13 +362,6 @@ def _of(section: Section, nest: Nest) -> Section:
     if section.nest is nest:
         return section
     return Section(nest, section.loops, section.images, section.accumulator, section.shared)
-
-
-def _images(section: Section) -> Iterator[tuple[int, Image]]:
-    """The images of a section by access; -1: the accumulator."""
-    yield from ((number, image) for number, image in enumerate(section.images) if image is not None)
-    if section.accumulator is not None:
-        yield -1, section.accumulator
 
 
 def _structure(nest: Nest) -> object:
