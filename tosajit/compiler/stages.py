@@ -29,6 +29,7 @@ from tosajit.compiler.options import Options
 from tosajit.compiler.segment import Groups, Linked, Planned, Segment, Written, slots_of
 from tosajit.compiler.verify import verified
 from tosajit.graph import Graph
+from tosajit.host.columns import columns
 from tosajit.host.folded import folded
 from tosajit.host.places import direct
 from tosajit.host.prepare import prepare as prepared
@@ -105,7 +106,8 @@ def simplify(groups: Groups, options: Options) -> Groups:
         return groups
     segment, isa = groups.segment, instruction_set()
     tables = isa is not None and isa.byte_tables
-    plain = [direct(nest, segment.constants) for nest in groups.nests]
+    apart, products = columns(groups.nests, segment.constants, isa)
+    plain = [direct(nest, segment.constants) for nest in apart]
     rows = [turned(nest, isa, number) for number, nest in enumerate(plain)]
     parts = [folded(nest, number) for number, nest in enumerate(nest for nests, _ in rows for nest in nests)]
     nests = [
@@ -118,6 +120,7 @@ def simplify(groups: Groups, options: Options) -> Groups:
     ]
     made = simplified(nests, segment.constants, set(segment.outputs), tables)
     temporaries = {narrow.access.operand: narrow.access for narrow in made.narrow.values()}
+    temporaries |= products
     temporaries |= {name: access for _, known in (*rows, *parts) for name, access in known.items()}
     return replace(groups, nests=tuple(made.groups), added=made.constants, temporaries=temporaries)
 

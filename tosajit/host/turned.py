@@ -37,7 +37,7 @@ def turned(nest: Nest, isa: InstructionSet | None, number: int) -> tuple[list[Ne
         nests, others = turned(changed, isa, number)
         return [before, *nests], operands | others
     if not far:
-        return [nest if column == nest.outer - 1 else _ending_in(nest, column)], {}
+        return [nest if column == nest.outer - 1 else ending_in(nest, column)], {}
     rows = [row for row in _dense(nest, far) if all(_near(nest, access, row) for access in nest.reads)]
     sizes = {BYTES[write.access.type] for write in nest.writes}
     if len(rows) != 1 or rows == columns or max(sizes) > WORD:
@@ -46,7 +46,7 @@ def turned(nest: Nest, isa: InstructionSet | None, number: int) -> tuple[list[Ne
     least = 1 if _scalars(nest) >= SCALARS else side
     if nest.axes[rows[0]].extent < side or nest.axes[column].extent < least:
         return [nest], {}
-    return _apart(_ending_in(nest, rows[0]), number)
+    return _apart(ending_in(nest, rows[0]), number)
 
 
 def _with_rows(
@@ -105,7 +105,7 @@ def _near(nest: Nest, access: Access, axis: int) -> bool:
     return abs(access.steps(len(nest.axes))[axis]) <= NEAR
 
 
-def _ending_in(nest: Nest, last: int) -> Nest:
+def ending_in(nest: Nest, last: int) -> Nest:
     """The nest with an axis as the last one that is kept."""
     order = [axis for axis in range(nest.outer) if axis != last] + [last]
     order += range(nest.outer, len(nest.axes))

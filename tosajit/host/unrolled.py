@@ -108,7 +108,7 @@ def _as_map(nest: Nest) -> Nest | None:
     reduction, outer = nest.reduction, nest.outer
     assert reduction is not None
     points = list(product(*map(range, nest.extents[outer:])))
-    reads = [_at(access, outer, point) for point in points for access in nest.reads]
+    reads = [at_point(access, outer, point) for point in points for access in nest.reads]
     inside = [_is_inside(access, nest.extents[:outer]) for access in reads]
     results = {number for write in nest.writes for number in reads_of(write.value)}
     if None in inside or not all(inside[number] for number in results):
@@ -123,7 +123,7 @@ def _as_map(nest: Nest) -> Nest | None:
         return total if expr.op == "acc" else expr
 
     writes = [rewrite_write(write, leaf) for write in nest.writes]
-    kept = tuple(replace(write, access=_at(write.access, outer, points[0])) for write in writes)
+    kept = tuple(replace(write, access=at_point(write.access, outer, points[0])) for write in writes)
     found = tuple(
         replace(access, fill=None) if ok else access for access, ok in zip(reads, inside, strict=True)
     )
@@ -132,7 +132,7 @@ def _as_map(nest: Nest) -> Nest | None:
     )
 
 
-def _at(access: Access, outer: int, point: Sequence[int]) -> Access:
+def at_point(access: Access, outer: int, point: Sequence[int]) -> Access:
     """An access over the kept axes, at a point of the others."""
     old = [*(along(axis, outer) for axis in range(outer)), *(fixed(place, outer) for place in point)]
     index = tuple(item.compose(old, outer) if isinstance(item, Affine) else item for item in access.index)

@@ -1,0 +1,163 @@
+"""Convolutions to few channels as products of each pixel with all taps, and sums of these.
+
+A tile of registers has many columns, of which such a convolution uses few. Where the taps are columns too,
+few are empty, and nests that read the same image and the same weights, as those of a transposed convolution
+do, share the products. There is a plane for each column, so that neighbours are added to neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+from tiling.expr import Expr, acc, call, read
+from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write, along, fixed, identity, rewrite_nest
+from tiling.normal import normalise
+from tiling.records import dataclass
+from tosajit.arrays import Array
+from tosajit.host.match import Match, match
+from tosajit.host.turned import ending_in
+from tosajit.host.unrolled import MOST, at_point
+from tosajit.kernels.sets.description import InstructionSet
+
+PASS = 16
+"""Products that take as long as to have one written, put into its plane, and added."""
+
+Made = tuple[list[Nest], dict[str, Access]]
+"""Nests, and the operands that only these know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A convolution that can be done so."""
+
+    nest: Nest
+    found: Match
+
+    @property
+    def image(self) -> Access:
+        """What windows walk over."""
+        return self.nest.reads[self.found.left.read]
+
+    @property
+    def weights(self) -> Access:
+        """What it is multiplied with."""
+        return self.nest.reads[self.found.right.read]
+
+    @property
+    def shared(self) -> tuple[object, ...]:
+        """What parts have in common whose products are the same."""
+        image, weights = self.image, self.weights
+        return image.operand, image.shape, weights.operand, weights.shape
+
+    @property
+    def channel(self) -> int:
+        """The axis of the channels of the image."""
+        return self.found.depth[-1]
+
+    def products(self, lanes: int) -> int:
+        """How many are computed in registers of so many columns."""
+        shape = self.found.geometry
+        return shape.positions * shape.depth * -(-shape.out_channels // lanes) * lanes
+
+
+def columns(groups: Sequence[Nest], constants: Mapping[str, Array], isa: InstructionSet | None) -> Made:
+    """The groups, where it pays in two steps: products, and sums of them."""
+    lanes = isa.tiles_of("f32").lanes if isa else 0
+    parts = {number: part for number, group in enumerate(groups) if (part := _part(group, constants))}
+    families: dict[tuple[object, ...], list[int]] = {}
+    for number, part in parts.items():
+        families.setdefault(part.shared, []).append(number)
+    made, known = list(groups), dict[str, Access]()
+    before: dict[int, list[Nest]] = {}
+    for numbers in families.values():
+        if lanes and _pays([parts[number] for number in numbers], lanes):
+            before[numbers[0]], planes, operands = _products(parts[numbers[0]], numbers[0])
+            known |= operands
+            made = [_sums(parts[n], planes) if n in numbers else nest for n, nest in enumerate(made)]
+    return [nest for n, last in enumerate(made) for nest in (*before.get(n, ()), last)], known
+
+
+def _part(group: Nest, constants: Mapping[str, Array]) -> Part | None:
+    """A convolution of float32 whose weights are constant, and have channels last as the image has."""
+    found = match(group)
+    if found is None or found.depthwise or found.batch or not found.depth:
+        return None
+    part = Part(group, found)
+    taps, channel = prod(found.geometry.kernel), along(part.channel, len(group.axes))
+    if not 1 < len(part.weights.shape) or taps > MOST or part.weights.operand not in constants:
+        return None
+    return part if all(_is_plain(access, part, channel) for access in (part.image, part.weights)) else None
+
+
+def _is_plain(access: Access, part: Part, channel: Affine) -> bool:
+    """Whether an operand of float32 ends in the channels, all of them."""
+    whole = access.shape[-1] == part.nest.axes[part.channel].extent
+    return access.type == "f32" and access.index[-1] == channel and whole and not access.indirect
+
+
+def _pays(parts: Sequence[Part], lanes: int) -> bool:
+    """Whether all products of an image take less time than those of its windows."""
+    (*extents, depth), (*rows, _) = parts[0].image.shape, parts[0].weights.shape
+    count = prod(rows)
+    each = depth * -(-count // lanes) * lanes + PASS * count
+    return prod(extents) * each < sum(part.products(lanes) for part in parts)
+
+
+def _products(part: Part, number: int) -> tuple[list[Nest], Access, dict[str, Access]]:
+    """The nests that multiply each pixel with all columns, and put these into planes; where they are then."""
+    (*extents, depth), (*rows, _) = part.image.shape, part.weights.shape
+    size, count = len(extents), prod(rows)
+    axes = (*(Axis(f"p{n}", extent) for n, extent in enumerate(extents)), Axis("column", count))
+    pixels, column = identity(size, 0, size + 2), along(size, size + 2)
+    channel = along(size + 1, size + 2)
+    image = replace(part.image, index=(*pixels, channel), fill=None)
+    weights = replace(part.weights, shape=(count, depth), index=(column, channel))
+    name, members = f"{part.nest.writes[0].access.operand}.{number}", part.nest.members
+    shape = (*extents, count)
+    products = Access(f"{name}.products", "f32", shape, (*pixels, column))
+    by_pixels = Access(products.operand, "f32", shape, identity(size + 1))
+    planes = Access(f"{name}.planes", "f32", (count, *extents), identity(size + 1))
+    turned = replace(planes, index=(along(size, size + 1), *identity(size, 0, size + 1)))
+    added = Reduction("add", 0.0, "f32", call("mul_f32", read(0, "f32"), read(1, "f32")))
+    inner = (*axes, Axis("channel", depth, True))
+    total = Write(products, acc("f32"))
+    nests = [
+        Nest("contract", inner, (image, weights), (total,), added, members),
+        Nest("move", axes, (by_pixels,), (Write(turned, read(0, "f32")),), members=members),
+    ]
+    operands = {access.operand: access for access in (by_pixels, planes)}
+    return [normalise(nest) for nest in nests], planes, operands
+
+
+def _sums(part: Part, planes: Access) -> Nest:
+    """The convolution as a map of products that are there: a row of pixels at a time."""
+    nest, outer, first = part.nest, part.nest.outer, len(part.nest.reads)
+    taken = replace(planes, index=(_column(part), *part.image.index[:-1]), fill=part.image.fill)
+    extents = [1 if n == part.channel else nest.axes[n].extent for n in range(outer, len(nest.axes))]
+    points = list(product(*map(range, extents)))
+    total = read(first, "f32")
+    for number in range(1, len(points)):
+        total = call("add_f32", total, read(first + number, "f32"))
+
+    def leaf(expr: Expr) -> Expr:
+        return total if expr.op == "acc" else expr
+
+    made = rewrite_nest(replace(nest, verb="map", reduction=None), leaf)
+    reads = [*(at_point(access, outer, points[0]) for access in nest.reads)]
+    reads += [at_point(taken, outer, point) for point in points]
+    writes = tuple(Write(at_point(one.access, outer, points[0]), one.value) for one in made.writes)
+    summed = replace(made, axes=nest.axes[:outer], reads=tuple(reads), writes=writes)
+    rows = [axis for axis, step in enumerate(reads[-1].steps(outer)) if step == 1]
+    return normalise(ending_in(summed, rows[-1]) if rows else summed)
+
+
+def _column(part: Part) -> Affine:
+    """The row of the weights that a product is made with."""
+    weights, total = part.weights, fixed(0, len(part.nest.axes))
+    for index, stride in zip(weights.index[:-1], weights.strides[:-1], strict=True):
+        assert isinstance(index, Affine)
+        total += index * (stride // weights.shape[-1])
+    return total
