@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from benching.peak import build_peak
 from benching.report import closing, noted, row_text, verdict, write_page, write_section
 from benching.rows import Case, Plan, Row, duration, forced, measured
 from benching.worker import timed
-from peers import SciPy
+from peers import LINE, SciPy, loaded
 
 from tosajit.dtypes import FP32
 from tosajit.kernels.sets import cpus
@@ -242,3 +243,14 @@ def test_cases_have_names_of_their_own_and_models_run_on_one_and_two_threads() -
     names = [case.name for case in CASES]
     assert len(names) == len(set(names))
     assert all({name, f"{name}_2"} <= set(names) for name in larger.LARGER)
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (1, 7, 9, 2), (0, 4), ()])
+def test_inputs_of_engines_begin_at_a_cache_line(shape: tuple[int, ...], tmp_path: Path) -> None:
+    given = np.arange(prod(shape), dtype=np.int16).reshape(shape)
+    np.save(tmp_path / "in0.npy", given)
+    arrays = [loaded(str(tmp_path / "in0.npy")) for _ in range(8)]
+    assert {array.ctypes.data % LINE for array in arrays} == {0}
+    assert all(array.dtype == given.dtype and array.flags.c_contiguous for array in arrays)
+    for array in arrays:
+        np.testing.assert_array_equal(array, given)

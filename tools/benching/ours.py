@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from peers import Array, Engine
+from peers import Array, Engine, loaded
 
 from benching.graphs import GRAPHS
 from benching.peak import build_peak
@@ -23,7 +23,7 @@ class Tosajit:
         if "graph" in job:
             graph, self.inputs = GRAPHS[job["graph"]]()
         else:
-            graph, self.inputs = tosajit.load(job["model"]), tuple(np.load(path) for path in job["inputs"])
+            graph, self.inputs = tosajit.load(job["model"]), tuple(map(loaded, job["inputs"]))
         self.executable = tosajit.compile(graph, threads=job["threads"], generic="never")
         self.results, self.plain = as_tuple(self.executable(*self.inputs)), bool(job.get("plain"))
         return {"version": tosajit.__version__, "wrong": self._wrong(job.get("outputs", ()))}
