@@ -6,11 +6,12 @@ import tarfile
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
+from typing import Literal
 
 import numpy as np
 import pytest
 import vela_live
-from validating import charges, copies, live, lowered, page, schedules
+from validating import apart, charges, copies, live, lowered, page, schedules
 from validating.facts import Configuration
 from validating.figures import Figure, Table
 from validating.schedules import Operation
@@ -19,16 +20,17 @@ import tosajit as tj
 from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Map, Maps, layer_cycles
 from sim.cost.ethos.parts import Layer, Shape
-from sim.cost.ethos.passes import Core
+from sim.cost.ethos.passes import Core, chains
 from sim.machine.arrays import Block
 from tests.golden_networks import networks
 from tosajit import ops
-from tosajit.dtypes import INT8, INT32
+from tosajit.dtypes import INT8, INT16, INT32, DType
 
 MACHINE = "ethos-u65-256"
 U55 = "ethos-u55-128/high-end-embedded/shared-sram"
 U65 = "ethos-u65-256/high-end/dedicated-sram-384kb"
 U85 = "ethos-u85-256/sys-dram-mid/sram-only"
+U85_DRAM = "ethos-u85-256/sys-dram-mid/dedicated-sram-384kb"
 KINDS = "MemoryCopy", "Quantize", "LUT", "Transpose", "Conv2D"
 LOG = """
 Schedule: 'graph_MIN'
@@ -585,3 +587,52 @@ def test_heads_that_are_joined_first_take_longer_than_a_window_over_them(heads: 
     read = (1, 2, 4, 8 * heads)
     one = Operation("FullyConnected", (1, 2, 4, 40), "Sram", read=read, names=names, source="FullyConnected")
     assert (lowered.lowered([one], core, {}, nests) > 0) == more
+
+
+@pytest.mark.parametrize(
+    ("machine", "kind", "cycles"), [(U65, "multiply", 2_400), (U85_DRAM, "multiply", 1_600)]
+)
+def test_what_a_pass_hides_is_no_wait_for_maps_in_dram(
+    machine: str, kind: Literal["multiply"], cycles: int
+) -> None:
+    """The cycles that Vela estimates for a product of two maps of 16 bits, wherever these are."""
+    known = tj.machine(machine)
+    assert isinstance(known.array, Block)
+    one = lowered.stage(kind, "i16", "i16")
+    (made,) = chains(Core.of(known.array, known), [one], (400, 16))
+    assert made.hides == cycles
+
+
+@pytest.mark.parametrize(("dtype", "waits"), [(INT16, 7_680), (INT8, 0)])
+def test_positions_in_dram_that_are_no_run_for_vela_are_waited_for(dtype: DType, waits: int) -> None:
+    """The scaling of an image on the U65: 13,842 cycles, of which ours takes 6,160."""
+    size = 2 if dtype is INT16 else 1
+    log = f"""Allocation, memory Dram, usage mask: FeatureMap
+         0 -          1:        0x0 -     0x2580:        {4800 * size}:         9600: NHWC           : x
+"""
+
+    def scaled(x: tj.Tensor) -> tj.Tensor:
+        product = ops.mul(ops.cast(x, dtype=INT32), ops.const(np.full((1, 1, 1, 1), 3, np.int32)))
+        made = ops.rescale(product, multiplier=[1 << 30], shift=[31], dtype=dtype)
+        return ops.rescale(made, multiplier=[1 << 30], shift=[31], dtype=dtype)
+
+    graph, machine = tj.trace(scaled, tj.Value("x", dtype, (1, 40, 40, 3))), tj.machine(U65)
+    assert isinstance(machine.array, Block)
+    plan = tj.plan(graph, machine)
+    report, nests = tj.simulate(graph, machine, plan=plan), copies.nests_of(graph, machine, plan)
+    name = nests[0].members[0]
+    shape = (1, 30, 10, 16)
+    one = Operation("Mul", shape, "Sram", shape, shape, names=(name,), source="Mul")
+    core = Core.of(machine.array, machine)
+    assert apart.apart([one], log, graph, core, nests, report) == waits
+
+
+def test_what_hides_a_copy_is_in_front_in_the_order_of_the_schedule() -> None:
+    names = "gate", "other", "product", "sum"
+    made = [
+        SimpleNamespace(nest=SimpleNamespace(members=(f"{name}/conv2d",)), hides=10 * number)
+        for number, name in enumerate(names)
+    ]
+    order = [Operation("FullyConnected", (), "Sram", names=(names[n],)) for n in (1, 0, 2, 3)]
+    found = dict(charges._in_front(order, made))  # type: ignore[arg-type]
+    assert found == {0: 10, 2: 0}

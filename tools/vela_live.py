@@ -171,7 +171,7 @@ def compared(file: Path, configuration: Configuration, objective: str | None = N
         log, places, stored = printed.log, schedules.areas(printed.log), copies.sizes(printed.log)
         copied += lowered.lowered(found, core, places, nests, stored)
         copied += means.means(found, log, graph, core, made)
-        copied += apart.apart(found, log, graph, core, nests)
+        copied += apart.apart(found, log, graph, core, nests, made)
         copied += softmaxes.softmaxes(found, log, core, machine)
     given = replace(pair, scheduled=made.cycles, scheduled_bytes=made.offchip_bytes)
     return replace(given, charged=charged, copied=copied)

@@ -78,13 +78,16 @@ def charge(
         if front.kind in COPIED
         for name in one.names
     }
+    sections = [Charged(model, core, made, blocks, alone) for model in models]
+    ordered = dict(_in_front(found, sections))
     total, hidden, added = 0, 0, 0
     parts = dict(_transposed(graph, models)) if isinstance(core.hardware, Part85) else {}
-    for number, model in enumerate(models):
-        section = Charged(model, core, made, blocks, alone)
+    for number, section in enumerate(sections):
         if number in parts:
             total += section.between(parts[number])
-        hidden = max((behind[one] for one in model.nest.members if one in behind), default=hidden)
+        own = tensors_of(section.nest.members[:1]).union(section.nest.members)
+        after_copies = (behind[one] for one in own if one in behind)
+        hidden = max(after_copies, default=ordered.get(number, hidden))
         total += sum(section.repeated)
         if number in taken and machine.memory.activations != "scratchpad":
             # A copy goes on while the operator in front takes longer.
@@ -94,6 +97,20 @@ def charge(
             total += added - spared - again
         hidden = section.hides
     return total
+
+
+def _in_front(found: Sequence[Operation], sections: Sequence[Charged]) -> Iterator[tuple[int, int]]:
+    """What hides a copy of sections that have another one in front of them in the schedule than here."""
+    tensors = [tensors_of(section.nest.members) for section in sections]
+    made = [tensors_of(section.nest.members[-1:]) for section in sections]
+    first = dict[int, Operation]()
+    for front, one in pairwise(found):
+        number = next((n for n, some in enumerate(tensors) if not some.isdisjoint(one.names[:1])), None)
+        if number is not None and number not in first:
+            first[number] = front
+            before = [n for n, some in enumerate(made) if not some.isdisjoint(front.names[-1:])]
+            if len(before) == 1 and before[0] not in (number - 1, number):
+                yield number, sections[before[0]].hides
 
 
 def copy_cycles(core: Core, size: float) -> int:

@@ -218,7 +218,7 @@ def chains(
         )
         cycles = before = _pass(core.hardware, core.memory, ends, some, tile, map, plain)
         if core.home is not core.memory:
-            before = _pass(core.hardware, core.home, (core.home, core.home), some, tile, map, plain)
+            before = _pass(core.hardware, core.memory, (core.home, core.home), some, tile, map, plain)
         reads = frozenset(one.read for stage in some for one in stage.operands if one.read is not None)
         made.append(Pass(waiting + cycles, reads, before))
     return made
