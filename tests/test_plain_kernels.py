@@ -9,11 +9,11 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.plain_kernels import Kernels, at
+from tests.plain_kernels import Kernels, Plain, PlainVectors, at
 from tests.summing import summed, summed_by_channel
 from tests.test_contract_kernels import OUTPUT, Guarded, arguments, guarded, integers
 from tosajit.arrays import Array
-from tosajit.kernels.contract import pack
+from tosajit.kernels.contract import fused, pack
 from tosajit.kernels.contract.blocking import Blocking, DepthwiseBlocking
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.slots import ENDED, FAR, DepthwiseSlot, PackSlot, Slot, TileJob
@@ -338,6 +338,17 @@ def assert_all_fetched(kernels: Kernels, packed: Array) -> None:
     lines = {(where - min(fetched)) // LINE for where in fetched}
     assert lines >= set(range(packed.nbytes // LINE))
     assert max(lines) <= packed.nbytes // LINE + 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "height"), [(1, 1), (5, 4), (9, 6), (16, 6), (20, 4), (49, 6), (64, 6), (196, 6)]
+)
+def test_higher_tiles_of_avx2_may_waste_a_row_of_sixteen(rows: int, height: int) -> None:
+    isa = avx2({"avx2", "fma"})
+    assert isa is not None
+    given: Plain = rows
+    found: Plain = fused.evenest(PlainVectors(isa), given, isa.rescaled)
+    assert found == height
 
 
 class Compiled:

@@ -38,14 +38,17 @@ def tile_rescale_i8(v: Vectors, address: Value) -> None:
     wide = (job[TileJob.COLUMNS] + (v.isa.lanes - 1)) // v.isa.lanes
     sizes = [(rows, columns) for columns in range(1, v.isa.panels + 1) for rows in v.isa.rescaled_of(columns)]
     cases = {32 * columns + rows: partial(case, rows, columns) for rows, columns in sizes}
-    height = _evenest(v, job[TileJob.HEIGHT], v.isa.rescaled)
+    height = evenest(v, job[TileJob.HEIGHT], v.isa.rescaled)
     if v.isa.alone:
-        height = v.choose(v.equal(wide, 1), _evenest(v, job[TileJob.HEIGHT], v.isa.rescaled_of(1)), height)
+        height = v.choose(v.equal(wide, 1), evenest(v, job[TileJob.HEIGHT], v.isa.rescaled_of(1)), height)
     v.switch(wide * 32 + height, cases)
 
 
-def _evenest(v: Vectors, rows: Value, heights: Sequence[int]) -> Value:
-    """The height of tiles that cover so many rows with the least waste; taller ones may waste a row more."""
+def evenest(v: Vectors, rows: Value, heights: Sequence[int]) -> Value:
+    """The height of tiles that cover so many rows with the least waste.
+
+    Taller ones may waste a row more, and another one of each `2**spare` rows if the set says so.
+    """
     low = [height for height in heights if height <= LOW]
     height = v.number(1)
     for taller in low[1:]:
@@ -53,7 +56,8 @@ def _evenest(v: Vectors, rows: Value, heights: Sequence[int]) -> Value:
     least = (rows + (height - 1)) // height * height
     for taller in heights[len(low) :]:
         cover = (rows + (taller - 1)) // taller * taller
-        better = (rows >= taller) & (cover <= least + 1)
+        wasted = 1 + (least >> v.isa.spare) if v.isa.spare else 1
+        better = (rows >= taller) & (cover <= least + wasted)
         height, least = v.choose(better, v.number(taller), height), v.choose(better, cover, least)
     return height
 

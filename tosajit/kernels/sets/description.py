@@ -72,6 +72,8 @@ class InstructionSet:
     """Heights of tiles that should cover a row of the output well for its input to be gathered as a whole."""
     alone: tuple[int, ...] = ()
     """More rows of tiles whose sums are rescaled in registers, of a single panel: loads bound these."""
+    spare: int = 0
+    """Of how many rows, as a power of two, taller tiles whose sums are rescaled may waste one; 0 of none."""
     block: int = 12
     """Rows among which the heights of tiles are evened out."""
     low: int = 1

@@ -18,6 +18,7 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         heights=(1, 2, 4, 6),  # of two panels: 12 of the 16 registers accumulate
         panels=2,
         rescaled=(1, 2, 4, 6),
+        spare=4,
         pixels=(8, 4),
         covers=(4,),
         latency=8,  # two units, of four or five cycles
