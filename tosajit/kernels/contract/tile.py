@@ -199,6 +199,8 @@ class _Walk:
         rows = [self._row(groups[row // 3], row % 3) for row in range(body.rows)]
         together = v.broadcasts_at_once(product.kind, body.panels) if unroll > 1 else 1
         for step in range(unroll):
+            if step:
+                v.begin_step(product.kind)
             if step % together == 0:
                 lefts = [product.broadcasts(v, row + 4 * step, together) for row in rows]
             panels = [b + step * step_bytes + (self.operands.b_panel if p else 0) for p in range(body.panels)]

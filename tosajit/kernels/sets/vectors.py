@@ -189,6 +189,9 @@ class Vectors:
         """Return how many words in a row are best broadcast together for them."""
         return self.steps_at_once(kind, panels)
 
+    def begin_step(self, kind: str) -> None:
+        """Keep loads of a step of products behind those of the step before, where that is better."""
+
     def broadcasts(self, where: Number, steps: int, kind: str) -> list[Register]:
         """Return words in a row, each in all lanes."""
         first = self.number(where)

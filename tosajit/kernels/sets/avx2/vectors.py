@@ -7,6 +7,7 @@ from llvmlite import ir
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.values import Register, Value
+from tosajit.kernels.sets.vectors import VOID
 from tosajit.kernels.sets.x86 import X86
 
 
@@ -25,6 +26,11 @@ class Avx2(X86):
     def broadcasts_at_once(self, kind: str, panels: int) -> int:
         """Return one where there are no registers left."""
         return self.steps_at_once(kind, panels) if kind == "f32" else 1
+
+    def begin_step(self, kind: str) -> None:
+        """Keep loads of int16 in their step: LLVM would load those of two, and run out of registers."""
+        if kind == "i16":
+            self.b.asm(ir.FunctionType(VOID, []), "", "~{memory}", [], True)
 
     def opaque(self, register: Register) -> Register:
         """Hide from LLVM what a register or a number is."""

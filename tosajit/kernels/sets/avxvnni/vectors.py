@@ -16,6 +16,9 @@ class AvxVnni(Avx2):
         """The set that it is for."""
         return avxvnni(features)
 
+    def begin_step(self, kind: str) -> None:
+        """Leave the order of loads to LLVM: products need no registers of their own."""
+
     def dot_bytes(self, total: Register, left: Register, right: Register) -> Register:
         """Add products of four bytes, the left ones unsigned."""
         return self._named("vpdpbusd", total, [left, right])
