@@ -45,7 +45,7 @@ import sys
 from itertools import product
 from pathlib import Path
 import tosajit as tj
-from tosajit.kernels import objects, ready, repeated
+from tosajit.kernels import chained, objects, ready
 from tosajit.host import transpose
 from tosajit.kernels.generic.code import texts
 from tosajit.kernels.sets.registry import instruction_set
@@ -53,7 +53,7 @@ from tosajit.kernels.versions import compiler
 objects.cores = lambda: 1  # there is a process for each core already
 ready.FOLDER = Path(sys.executable)  # which has no kernels
 Path(os.environ["TOSAJIT_CACHE"], ready.COMPILER).write_text(compiler().hex())
-objects.compile_kernels([*texts(), repeated.text()], False)  # which run any elementwise group, and loops
+objects.compile_kernels([*texts(), chained.text()], False)  # which run any elementwise group, and loops
 if isa := instruction_set():
     objects.compile_kernels(transpose.texts(isa), False)
 for path in sys.argv[1:]:

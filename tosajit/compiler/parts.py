@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from tiling.records import dataclass
 from tosajit.arrays import Array
@@ -37,8 +37,12 @@ def split(
     constants: Mapping[str, Array],
     options: Options,
     joined: tuple[type[Operator], ...] = (),
+    reads: Callable[[Node], Sequence[str]] = lambda node: node.inputs,
 ) -> Iterator[Part]:
-    """The parts of a block, in order, named after it; operators of the `joined` types cut nothing."""
+    """The parts of a block, in order, named after it; operators of the `joined` types cut nothing.
+
+    `reads` tells which operands a node looks at.
+    """
     alone = {
         id(node)
         for node in block.nodes
@@ -48,7 +52,7 @@ def split(
     groups = _runs_of(topological(nodes), constants, alone)
     read_later: list[set[str]] = [set(block.outputs)]
     for group in reversed(groups):
-        read_later.append(read_later[-1] | {name for node in group for name in node.inputs})
+        read_later.append(read_later[-1] | {name for node in group for name in reads(node)})
     read_later.reverse()
     for number, (group, later) in enumerate(zip(groups, read_later[1:], strict=True)):
         late = tuple(late_operands(group[0], constants))
@@ -56,7 +60,7 @@ def split(
             part, inputs, outputs = name, block.inputs, block.outputs
         else:
             made = dict.fromkeys(name for node in group for name in node.outputs)
-            taken = dict.fromkeys(name for node in group for name in node.inputs)
+            taken = dict.fromkeys(name for node in group for name in reads(node))
             part = f"{name}.{number}"
             inputs = tuple(one for one in taken if one not in made and one not in constants)
             outputs = tuple(one for one in made if one in later and one not in constants)

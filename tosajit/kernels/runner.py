@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 
 import numpy as np
@@ -12,7 +12,6 @@ from tosajit.arrays import Array
 from tosajit.errors import PlanError, RequireError
 from tosajit.kernels import threads
 from tosajit.kernels.lines import address_of
-from tosajit.kernels.repeated import Repeated, Rows
 from tosajit.kernels.runnable import Runnable
 from tosajit.kernels.workspace import Workspace
 
@@ -26,7 +25,6 @@ class Runner:
         self.inputs, self.outputs = program.inputs, program.outputs
         self._checked, self._new, self.threads = program.checked, program.results, program.threads
         self._free: list[Workspace] = []
-        self._repeated: list[Repeated] = []
         self._there = {slot.name: slot for slot in program.slots if slot.resident}
         written = program.written
         self._made = {name: i for i, name in reversed([*enumerate(self.outputs)]) if name in written}
@@ -59,32 +57,11 @@ class Runner:
         free.append(workspace)
         return results
 
-    @property
-    def runs_rounds(self) -> bool:
-        """Whether one call can run the program again and again."""
-        return self._in_place and self.threads == 1
-
-    def run_rounds(
-        self, numbers: range, states: Sequence[Array], fixed: Sequence[Array], taken: Rows, made: Rows
-    ) -> list[Array]:
-        """States after rounds on them, on what is fixed and on rows of these numbers.
-
-        All calls have the same numbers.
-        """
-        free = self._repeated
-        try:
-            repeated = free.pop()
-        except IndexError:
-            repeated = Repeated(self.workspace(), numbers, states, taken, made)
-        found = repeated.run(states, fixed, [array for array, _ in (*taken, *made)])
-        free.append(repeated)
-        return found
-
     def replace(self, program: Runnable) -> None:
         """Run a program that does the same by other kernels from the next call on."""
         self.program, self.constants, self._waits = program, program.constants, False
         # After the program: what a call finds here was made for the present one.
-        self._free, self._repeated = [], []
+        self._free = []
 
     @property
     def is_settled(self) -> bool:
@@ -92,9 +69,14 @@ class Runner:
         return self._in_place and not self._waits
 
     @property
+    def is_driven(self) -> bool:
+        """Whether the driver does all but copies of results that no nest writes."""
+        return not (self._checked or self._brought or self._taken)
+
+    @property
     def is_settled_but_for_copies(self) -> bool:
         """Whether it does all but what `copies` gives."""
-        return not (self._checked or self._brought or self._taken or self._waits)
+        return self.is_driven and not self._waits
 
     @property
     def has_copies(self) -> bool:
@@ -105,6 +87,11 @@ class Runner:
         """Results that no nest writes, and what is to be copied there; unless they are inputs."""
         found = [(results[n], self._source(name, arrays, results)) for n, name in self._passed]
         return [(to, source.reshape(to.shape)) for to, source in found if to is not source]
+
+    @property
+    def made(self) -> Mapping[str, int]:
+        """The outputs that nests write, and the first place of each."""
+        return self._made
 
     def borrow(self) -> Workspace:
         """Memory for some runs of a program that is settled; `give_back` takes it for others."""

@@ -88,8 +88,12 @@ class Workspace:
     def bind(self, arrays: tuple[Array, ...]) -> None:
         """Note and keep the arrays of all calls."""
         self.bound = arrays
-        self.lasting.fill(0)
         self.place(arrays)
+        self.last()
+
+    def last(self) -> None:
+        """Note that arguments of kernels are the same in all calls from the next one on."""
+        self.lasting.fill(0)
         self.calls[0][BOUND] = 1
 
     def place(self, arrays: tuple[Array, ...]) -> None:

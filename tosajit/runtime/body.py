@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.kernels.runner import Runner
+from tosajit.runtime.chain import Joining, Part, Together, program_part, whole_chain
 from tosajit.runtime.context import Context
 from tosajit.runtime.rounds import run_rounds
 from tosajit.runtime.stateful import Stateful
@@ -30,6 +32,10 @@ class Compute:
         assert self.runner is not None
         _run(self.runner, frame)
 
+    def part(self) -> Part | None:
+        """The same in a chain; None if the driver does not do all of it."""
+        return _part(self.runner)
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -40,6 +46,14 @@ class Run:
     def run(self, frame: Frame) -> None:
         """Take the inputs from the frame and put the outputs there."""
         _run(self.runner, frame)
+
+    def part(self) -> Part | None:
+        """The same in a chain; None if the driver does not do all of it."""
+        return _part(self.runner)
+
+
+def _part(runner: Runner | Interpreter | None) -> Part | None:
+    return program_part(runner) if isinstance(runner, Runner) and runner.is_driven else None
 
 
 def _run(runner: Runner | Interpreter, frame: Frame) -> None:
@@ -105,6 +119,16 @@ class Body:
         first = steps[0] if len(steps) == 1 else None
         self.whole = first.runner if isinstance(first, Compute | Run) else None
         """What runs all of the block, if one step does."""
+        parts = (
+            []
+            if self.whole is not None
+            else [step.part() if isinstance(step, Joining) else None for step in steps]
+        )
+        known = [part for part in parts if part is not None]
+        self.chain = whole_chain(known, inputs, outputs, constants) if len(known) == len(parts) else None
+        """What runs all of the block in one call, if it does more than one step."""
+        self._joined = tuple(_joined(steps, parts, constants))
+        """The steps, those together that one call runs."""
         self.stateful = first if isinstance(first, Stateful) else None
         """The step that is all of the block, if that is a program with variables."""
         elsewhere = {*inputs, *constants}
@@ -116,8 +140,10 @@ class Body:
         if self.whole is not None:
             context.note(self.whole, arrays)
             return self.whole.run(arrays)
+        if self.chain is not None and context.log is None:
+            return self.chain.run(arrays)
         frame = Frame(dict(zip(self.inputs, arrays, strict=True)), self.constants, context, set())
-        for step in self.steps:
+        for step in self._joined if context.log is None else self.steps:
             step.run(frame)
         results = frame.take(self.outputs)
         return [
@@ -125,7 +151,25 @@ class Body:
         ]
 
     @property
+    def has_chains(self) -> bool:
+        """Whether one call runs several steps, or all rounds of a loop."""
+        return self.chain is not None or any(isinstance(step, Together) for step in self._joined)
+
+    @property
     def runners(self) -> list[Runner]:
         """The programs of this block, without those of nested regions; there are none to interpret."""
         steps = [step for step in self.steps if isinstance(step, Compute | Run | Stateful)]
         return [step.runner for step in steps if isinstance(step.runner, Runner)]
+
+
+def _joined(
+    steps: Sequence[Step], parts: Sequence[Part | None], constants: Mapping[str, Array]
+) -> Iterator[Step]:
+    """Steps in order, those in a row that are parts of chains as one; a program alone stays what it is."""
+    for is_part, group in groupby(zip(steps, parts, strict=False), key=lambda pair: pair[1] is not None):
+        pairs = [*group]
+        known = [part for _, part in pairs if part is not None]
+        if is_part and (len(known) > 1 or known[0].is_loop):
+            yield Together.of(known, constants)
+        else:
+            yield from (step for step, _ in pairs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from tosajit.compiler import rounds
 from tosajit.compiler.journal import Journal
@@ -76,9 +76,14 @@ class _Builder:
     ) -> None:
         self._name, self._block = name, distinct(block)
         self._options, self._regions, self._journal = options, regions, journal
-        self._scans = scans
         self._meanwhile = meanwhile
         self._constants = constants_of(self._block)
+        self._loops = {
+            node.name: self._scan(node, scans[body])
+            for node in self._block.nodes
+            for body in node.runs
+            if isinstance(node.operator, WHILE_LOOP) and body in scans
+        }
 
     def body(self) -> Body:
         """The block as steps."""
@@ -87,14 +92,14 @@ class _Builder:
 
     def _steps(self) -> Iterator[Step]:
         joined = VARIABLES if joins(self._block, self._options) else ()
-        for part in split(self._name, self._block, self._constants, self._options, joined):
+        for part in split(self._name, self._block, self._constants, self._options, joined, self._reads):
             if part.late:
                 yield CheckLate(part.nodes[0], self._block, part.late)
             if part.is_executed:
                 yield self._executed(part)
             elif any(isinstance(node.operator, VARIABLES) for node in part.nodes):
                 yield self._stateful(state_of(part))
-            else:
+            elif part.outputs or not self._loops:  # else it makes what a loop has no need of
                 yield self._computed(part)
 
     def _leaves(self, node: Node) -> bool:
@@ -132,8 +137,8 @@ class _Builder:
         match node.operator:
             case COND_IF():
                 return Branch(node.inputs, node.outputs, *(self._regions[name] for name in node.runs))
-            case WHILE_LOOP(body_graph=body) if body in self._scans:
-                return self._scan(node, self._scans[body], self._regions[body])
+            case WHILE_LOOP() if node.name in self._loops:
+                return self._loops[node.name]
             case WHILE_LOOP():
                 return Loop(node.inputs, node.outputs, *(self._regions[name] for name in node.runs))
             case CUSTOM():
@@ -141,14 +146,21 @@ class _Builder:
                 return custom_call(use, node, self._options, leaves=self._leaves(node))
         raise AssertionError(node.operator.opcode)
 
-    def _scan(self, node: Node, scan: rounds.Scan, body: Body) -> Scan:
+    def _reads(self, node: Node) -> Sequence[str]:
+        """What a node looks at of its operands."""
+        loop = self._loops.get(node.name)
+        return node.inputs if loop is None else loop.reads
+
+    def _scan(self, node: Node, scan: rounds.Scan) -> Scan:
         """A loop by rows, with those of its results that something reads."""
         block, count = self._block, scan.count
         read = {*block.outputs, *(name for other in block.nodes for name in other.inputs)}
         taken, made = (tuple((one.place, one.count) for one in rows) for rows in (scan.taken, scan.made))
         outputs = tuple((place, name) for place, name in enumerate(node.outputs) if name in read)
         numbers = count.rounds, count.first, count.step, count.place
-        return Scan(node.inputs, outputs, body, *numbers, scan.states, scan.fixed, taken, made)
+        values, body = (block.values[name] for name in node.inputs), self._regions[scan.body.name]
+        types = tuple((value.shape or (), value.dtype.storage) for value in values)
+        return Scan(node.inputs, types, outputs, body, *numbers, scan.states, scan.fixed, taken, made)
 
     def _access(self, node: Node) -> Access:
         values = self._block.values

@@ -17,6 +17,7 @@ from tosajit.graph import Graph, Value
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.body import Body
 from tosajit.runtime.bound import Bound, apart, results_in, taken
+from tosajit.runtime.chain import Chain
 from tosajit.runtime.context import Call, Context
 from tosajit.runtime.interface import Interface
 from tosajit.runtime.outside import UINT8, entering, leaving
@@ -71,7 +72,8 @@ class Executable:
         self.interface, self.body = interface, body
         self.own_context = Context()
         self._graph, self._journal, self.meanwhile = graph, journal, meanwhile
-        self._whole, self._stateful = body.whole, body.stateful
+        self._whole = body.chain if body.whole is None else body.whole
+        self._stateful = body.stateful
         self._inputs = tuple((v.name, v.dtype.storage, v.shape) for v in interface.inputs)
         self._outside = dict(interface.outside)
         self._outputs = tuple(
@@ -120,7 +122,7 @@ class Executable:
             results = [np.empty(one.shape or (), one.dtype.storage) for one in self.interface.outputs]
         else:
             results = self._results(outputs, arrays)
-        if isinstance(self._whole, Runner):
+        if isinstance(self._whole, Runner | Chain):
             return Bound(arrays, results, self._whole.bind(arrays, results))
         if self._stateful is not None:
             from tosajit.runtime.turns import Turns
@@ -275,7 +277,7 @@ class Executable:
     def _run_into(self, arrays: Sequence[Any], context: Context | None, out: Any) -> None:
         checked = self._checked(arrays)
         results = self._results(out, checked)
-        if isinstance(self._whole, Runner):
+        if isinstance(self._whole, Runner | Chain):
             self._whole.run(checked, results)
         elif self._stateful is not None:
             self._stateful.call(checked, self.own_context if context is None else context, results)

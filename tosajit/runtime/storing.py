@@ -6,7 +6,7 @@ addresses again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
 from typing import Any
 
@@ -19,12 +19,13 @@ from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, NAMED
 from tosajit.errors import CompileError
 from tosajit.graph import Node, Value
-from tosajit.kernels import repeated, threads
+from tosajit.kernels import chained, threads
 from tosajit.kernels.objects import adopt, compile_kernel, loaded, placed
 from tosajit.kernels.runnable import Image64, Members, Runnable, Slot
 from tosajit.kernels.runner import Runner
 from tosajit.runtime.archive import Blobs
 from tosajit.runtime.body import Body, Branch, Compute, Loop, Run
+from tosajit.runtime.chain import Type
 from tosajit.runtime.interface import Interface
 from tosajit.runtime.scan import Scan
 from tosajit.runtime.stateful import Stateful
@@ -98,6 +99,8 @@ class _Writer:
                 "constants": self.arrays(constants),
                 "steps": [self.step(step) for step in steps],
             }
+            if body.has_chains:
+                self.kernel(chained.digest())
             self.numbers[id(body)] = len(self.bodies)
             self.bodies.append(made)
         return self.numbers[id(body)]
@@ -112,9 +115,11 @@ class _Writer:
                 return ["branch", inputs, outputs, self.body(one), self.body(other)]
             case Loop(inputs, outputs, condition, body):
                 return ["loop", inputs, outputs, self.body(condition), self.body(body)]
-            case Scan(inputs, outputs, body):
+            case Scan(inputs=inputs, outputs=outputs, body=body):
                 numbers = step.rounds, step.first, step.step, step.place
-                return ["scan", inputs, outputs, self.body(body), numbers, *self.places(step)]
+                places = step.states, step.fixed, step.taken, step.made
+                types = _types(step.types)
+                return ["scan", inputs, types, outputs, self.body(body), numbers, *places]
             case Declare(node, variable, value):
                 return ["declare", node, variable, self.value(value)]
             case ReadVariable(node, variable, value):
@@ -125,10 +130,6 @@ class _Writer:
                 values = [self.value(value, data=False) for value in outputs]
                 return ["known", node, operator, attributes.hex(), inputs, values, is_cut]
         raise AssertionError(step)
-
-    def places(self, scan: Scan) -> list[Any]:
-        self.kernel(repeated.digest())
-        return [scan.states, scan.fixed, scan.taken, scan.made]
 
     def program(self, made: Runnable) -> dict[str, Any]:
         image = made.image
@@ -155,7 +156,7 @@ class _Writer:
             "constants": self.arrays(made.constants),
             "inputs": made.inputs,
             "outputs": made.outputs,
-            "results": [[shape, str(dtype)] for shape, dtype in made.results],
+            "results": _types(made.results),
             "arena_bytes": made.arena_bytes,
             "threads": made.threads,
             "checked": made.checked,
@@ -210,7 +211,7 @@ def _called(node: Node) -> str:
 def _taken(step: Step) -> tuple[str, ...]:
     """The names that a step looks up."""
     match step:
-        case Branch(inputs) | Loop(inputs) | Scan(inputs):
+        case Branch(inputs) | Loop(inputs) | Scan(reads=inputs):
             return inputs
         case WriteVariable(value=value):
             return (value.name,)
@@ -232,6 +233,14 @@ _VARIABLES: Mapping[str, type[Declare | ReadVariable | WriteVariable]] = {
 
 def _kind(name: str) -> np.dtype[Any]:
     return _KINDS[name] if name in _KINDS else _LATE[name].storage
+
+
+def _types(types: Sequence[Type]) -> list[Any]:
+    return [[shape, str(storage)] for shape, storage in types]
+
+
+def _types_of(given: Sequence[Any]) -> tuple[Type, ...]:
+    return tuple((tuple(shape), _kind(name)) for shape, name in given)
 
 
 def _paired(one: Any) -> Any:
@@ -265,11 +274,11 @@ class _Reader:
                 step = Branch if kind == "branch" else Loop
                 return step(tuple(inputs), tuple(outputs), self.bodies[one], self.bodies[other])
             case "scan":
-                inputs, outputs, body, numbers, *places = given
+                inputs, types, outputs, body, numbers, *places = given
                 states, fixed, taken, made = (tuple(map(_paired, one)) for one in places)
                 rounds, first, step_, place = numbers
                 made_of = self.bodies[body], rounds, first, step_, place, states, fixed, taken, made
-                return Scan(tuple(inputs), tuple(map(_paired, outputs)), *made_of)
+                return Scan(tuple(inputs), _types_of(types), tuple(map(_paired, outputs)), *made_of)
             case "declare" | "read" | "write":
                 node, variable, value = given
                 return _VARIABLES[kind](node, variable, self.value(value))
@@ -302,7 +311,7 @@ class _Reader:
             constants=self.arrays(given["constants"]),
             inputs=tuple(given["inputs"]),
             outputs=tuple(given["outputs"]),
-            results=tuple((tuple(shape), _kind(name)) for shape, name in given["results"]),
+            results=_types_of(given["results"]),
             arena_bytes=given["arena_bytes"],
             threads=given["threads"],
             checked=given["checked"],
