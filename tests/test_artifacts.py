@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tosajit as tj
-from tests import test_control_flow, test_variables
+from tests import models, test_control_flow, test_variables
 from tests.building import add_all
 from tests.test_cache import as_root, given_away, writable, writable_by_all
 from tosajit import customs
@@ -126,6 +126,14 @@ def test_every_path_gives_the_same_bits(name: str, options: str, keeping: Path) 
     assert str(from_cache) == str(made)
     from_file.save(keeping / "again")
     assert (keeping / "again").read_bytes() == (keeping / "saved").read_bytes()
+
+
+def test_weights_that_are_packed_are_held_as_such_alone() -> None:
+    graph = models.graph("mobilenet_v2")
+    (runner,) = tj.compile(graph).body.runners
+    weights = {node.inputs[1] for node in graph.main.nodes if "CONV2D" in node.operator.opcode}
+    assert len(weights) > 50
+    assert weights.isdisjoint(runner.program.constants)
 
 
 def test_what_comes_from_the_cache_has_programs_and_stages(keeping: Path) -> None:

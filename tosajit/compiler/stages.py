@@ -40,7 +40,7 @@ from tosajit.host.unrolled import unrolled
 from tosajit.host.windows import windows
 from tosajit.kernels.generic.code import everywhere, meanwhile
 from tosajit.kernels.interpreter import Interpreter
-from tosajit.kernels.link import Code, Unit, emit_program, sources_of
+from tosajit.kernels.link import Code, Unit, emit_program, operands_of, sources_of
 from tosajit.kernels.link import link as linked
 from tosajit.kernels.memory import check_memory
 from tosajit.kernels.objects import is_there
@@ -200,6 +200,7 @@ def link(written: Written, options: Options) -> Linked:
     groups, program = written.planned.groups, written.planned.program
     codes = _codes(written, options)
     segment, sections, operands = groups.segment, program.sections, program.operands.values()
+    needed = {*segment.outputs}.union(*map(operands_of, sections, codes))
     return Linked(
         name=written.name,
         program=program,
@@ -207,7 +208,7 @@ def link(written: Written, options: Options) -> Linked:
         slots=tuple(_slot(operand, program) for operand in operands),
         written=frozenset(write.access.operand for section in sections for write in section.nest.writes),
         members=tuple(Members(one.nest.members, tuple(a.name for a in one.nest.axes)) for one in sections),
-        constants=groups.constants,
+        constants={name: array for name, array in groups.constants.items() if name in needed},
         inputs=segment.inputs,
         outputs=segment.outputs,
         results=tuple((tensor.shape, tensor.dtype.storage) for tensor in segment.results),

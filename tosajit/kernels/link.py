@@ -156,6 +156,16 @@ def sources_of(code: Code) -> list[str]:
     return [code.source, *code.helpers.values()] if isinstance(code, Unit) else [code.source]
 
 
+def operands_of(section: Section, code: Code) -> set[str]:
+    """The operands that a section's kernel is told the places of; an array kernel knows others as packed."""
+    nest = section.nest
+    if isinstance(code, Emitted) or not nest.prepared:
+        return set(nest.operands)
+    base = _layout(nest).base
+    told = {place - base for word in code.derived for place, _ in word.terms}
+    return {access.operand for number, access in enumerate(nest.accesses) if number in told}
+
+
 def _row_bytes(section: Section) -> int:
     """Accumulators of one row, for sections that have none in the scratchpad."""
     reduction = section.nest.reduction

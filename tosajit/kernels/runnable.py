@@ -73,6 +73,7 @@ class Runnable:
     members: tuple[Members, ...]
     """By section."""
     constants: Mapping[str, Array]
+    """Those that kernels read; weights that are packed are there as such alone."""
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     results: tuple[tuple[tuple[int, ...], np.dtype[np.generic]], ...]

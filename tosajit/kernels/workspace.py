@@ -48,7 +48,7 @@ class Workspace:
                     self.resident(operand)[:] = constants[operand.name].reshape(-1).view(np.uint8)
             elif operand.kind == "temporary":
                 self.table[slot] = base + operand.offset
-            elif operand.kind == "constant":
+            elif operand.name in constants:
                 self.table[slot] = address_of(constants[operand.name])
         self.image, self._items = image, items_offset()
         self.counters = np.zeros((image.sections + 1, COUNTERS // 8), np.int64)
