@@ -17,9 +17,13 @@ from tests import models
 from tests.onnx_cases.quantized import networks
 from tests.tensorflow_cases.cases import CASES
 from tests.tflite_cases import draw, drawn
+from tiling.target import HOST
+from tosajit.compiler.options import Options
 from tosajit.frontends import formats, kept
 from tosajit.kernels import cache
+from tosajit.kernels.lines import address_of
 from tosajit.log import LOG
+from tosajit.runtime import kept as executables
 from tosajit.runtime.archive import packed, unpacked
 from tosajit.runtime.keeping import EXPLAINED
 
@@ -73,7 +77,8 @@ def test_a_graph_comes_back_as_it_was_in_every_respect(door: str) -> None:
     assert graphs
     for graph in graphs:
         header, blobs = unpacked(memoryview(b"".join(packed(*kept.stored(graph)))))
-        assert everything(kept.restored(header, blobs)) == everything(graph)
+        memory = [np.frombuffer(blob, np.uint8) for blob in blobs]
+        assert everything(kept.restored(header, memory, np.empty(0, np.uint8))) == everything(graph)
 
 
 @pytest.fixture
@@ -203,12 +208,46 @@ def test_who_looks_at_stages_has_models_lowered(
     assert (len(lowered), [*folder.glob("*.tjg")]) == (2, [])
 
 
-def test_large_models_are_used_in_place(
-    folder: Path, lowered: list[int], monkeypatch: pytest.MonkeyPatch
+def weights_in(graph: tj.Graph, data: bytes) -> int:
+    """Where in a file the largest array is that lies there."""
+    file = np.frombuffer(data, np.uint8)
+    arrays = [one.data for one in graph.main.values.values() if one.data is not None]
+    largest = max((array for array in arrays if np.shares_memory(array, file)), key=np.size)
+    return address_of(largest) - address_of(file)
+
+
+def test_weights_are_used_where_they_lie_in_the_file(folder: Path) -> None:
+    data = MODEL.read_bytes()
+    graph = tj.load(data)
+    (path,) = folder.glob("*.tjg")
+    assert weights_in(graph, data)
+    assert path.stat().st_size < len(data)
+
+
+def test_a_graph_has_the_same_name_when_it_is_read_again_and_another_with_other_weights(
+    folder: Path, lowered: list[int]
 ) -> None:
-    monkeypatch.setattr(kept, "LARGEST_BYTES", MODEL.stat().st_size - 1)
-    tj.load(MODEL)
-    assert not [*folder.glob("*.tjg")]
+    def name(graph: tj.Graph) -> str:
+        return executables.name_of(graph, Options(HOST))
+
+    data = MODEL.read_bytes()
+    again_data = bytes(bytearray(data))
+    first, again = tj.load(data), tj.load(again_data)
+    assert len(lowered) == 1
+    assert name(first) == name(again)
+    spoilt = bytearray(data)
+    spoilt[weights_in(again, again_data)] ^= 1
+    assert name(tj.load(bytes(spoilt))) != name(first)
+    assert name(tj.load(spoilt)) != name(first)
+
+
+def test_weights_in_memory_that_can_change_are_copied(folder: Path) -> None:
+    data = MODEL.read_bytes()
+    right = tj.load(data)
+    other = bytearray(data)
+    graph = tj.load(other)
+    other[weights_in(right, data)] ^= 1
+    assert everything(graph) == everything(right)
 
 
 def test_a_model_with_files_beside_it_is_read_anew(folder: Path, tmp_path: Path, lowered: list[int]) -> None:

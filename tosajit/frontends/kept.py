@@ -2,6 +2,7 @@
 
 A graph is named by the bytes of the file, by what was asked for, and by what lowered it: the sources of this
 package, and NumPy, which folds constants. The cache is trusted as it is for executables (`runtime/kept.py`).
+Weights that are used where they lie in the file are not written again.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from time import perf_counter
 from typing import Any
 
@@ -22,15 +24,14 @@ from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.extents import Shapes
 from tosajit.graph.operator import Operator
 from tosajit.kernels import cache
+from tosajit.kernels.lines import address_of
 from tosajit.log import LOG
 from tosajit.operators import OPERATORS
-from tosajit.runtime.archive import Blobs, packed, unpacked
-from tosajit.runtime.keeping import MOST_BYTES, is_explained, sources
+from tosajit.runtime.archive import Blobs, digest_of, packed, unpacked
+from tosajit.runtime.keeping import MOST_BYTES, MOST_SHARE, frozen, is_explained, sources
 
 WORTH_SECONDS = 0.05
 """What is lowered faster than this, imports included, is not kept."""
-LARGEST_BYTES = 1 << 25
-"""Of a file: a larger one consists of weights, which take longer to be digested than to be used in place."""
 DAMAGE = (LookupError, TypeError, ValueError, AttributeError)
 """What reading something raises that has another form."""
 
@@ -40,7 +41,7 @@ def through_cache(
 ) -> Graph:
     """What `lower` makes of a file, from the cache if it is there; `data` and the choices say all of it."""
     name = _name(data, signature, shapes)
-    if name and (found := _find(name)):
+    if name and (found := _find(name, data)):
         return found
     if not name:
         return lower()
@@ -48,14 +49,14 @@ def through_cache(
 
     began = perf_counter()
     graph, silent = heard(lower)
-    if silent and perf_counter() - began > WORTH_SECONDS:
-        _keep(name, graph)
+    if silent and perf_counter() - began > WORTH_SECONDS and _keep(name, graph, data):
+        return _find(name, data) or graph  # whose executable has the name that others will look for
     return graph
 
 
 def _name(data: Bytes, signature: str | None, shapes: Shapes | None) -> str:
     """The name of the graph in the cache; empty if it is not to be kept."""
-    if memoryview(data).nbytes > LARGEST_BYTES or is_explained():
+    if is_explained():
         return ""
     asked = None if shapes is None else _written(shapes)
     if shapes and not asked:
@@ -80,29 +81,42 @@ def _written(shapes: Shapes) -> list[tuple[str, list[int]]]:
     return sorted((name, list(shape)) for name, shape in shapes.items())
 
 
-def _find(name: str) -> Graph | None:
-    data = cache.mapped(name + cache.GRAPH)
-    if data is None:
+def _find(name: str, data: Bytes) -> Graph | None:
+    kept = cache.mapped(name + cache.GRAPH)
+    if kept is None:
         return None
     try:
-        return restored(*unpacked(memoryview(data)))
+        header, blobs = unpacked(memoryview(kept))
+        memory = frozen(kept, digest_of(memoryview(kept)))
+        return restored(header, [_view(memory, blob) for blob in blobs], frozen(bytes(data), name))
     except DAMAGE as error:
         LOG.warning("graph %s is damaged in the cache, and read from its model again: %s", name, error)
         return None
 
 
-def _keep(name: str, graph: Graph) -> None:
+def _view(memory: Array, blob: memoryview) -> Array:
+    """A part of memory as a view of it."""
+    start = address_of(np.frombuffer(blob, np.uint8)) - address_of(memory)
+    return memory[start : start + blob.nbytes]
+
+
+def _keep(name: str, graph: Graph, data: Bytes) -> bool:
+    """Put a graph into the cache, if it can be stored and is not too large; return whether it was."""
     try:
-        parts = packed(*stored(graph))
+        header, blobs = stored(graph, data)
+        parts = packed(header, blobs)
     except TypeError:  # JSON has not all that Python could put into a graph
-        return
+        return False
+    if sum(blob.nbytes for blob in blobs) > MOST_BYTES // MOST_SHARE:
+        return False
     cache.write(name + cache.GRAPH, parts)
     cache.trim(MOST_BYTES)
+    return True
 
 
-def stored(graph: Graph) -> tuple[dict[str, Any], list[memoryview]]:
-    """A graph as the header and the blobs of an archive."""
-    writer = _Writer()
+def stored(graph: Graph, data: Bytes = b"") -> tuple[dict[str, Any], list[memoryview]]:
+    """A graph as the header and the blobs of an archive, but for what `data`, its file, has of it."""
+    writer = _Writer(np.frombuffer(data, np.uint8))
     regions = [[region.name, [writer.block(block) for block in region.blocks]] for region in graph.regions]
     header = {
         "version": graph.version,
@@ -115,9 +129,10 @@ def stored(graph: Graph) -> tuple[dict[str, Any], list[memoryview]]:
     return header, writer.blobs.parts
 
 
-def restored(header: dict[str, Any], blobs: Sequence[memoryview]) -> Graph:
+def restored(header: dict[str, Any], memory: Sequence[Array], file: Array) -> Graph:
     """What was stored; one of `DAMAGE` is raised if the header is none of ours."""
     operators = [_operator(*one) for one in header["operators"]]
+    blobs = [*memory, file]
     major, minor, patch, draft = header["version"]
     return Graph(
         tuple(
@@ -134,8 +149,8 @@ def restored(header: dict[str, Any], blobs: Sequence[memoryview]) -> Graph:
 class _Writer:
     """The parts of a graph in the words of JSON, with numbers in place of arrays and operators."""
 
-    def __init__(self) -> None:
-        self.blobs = Blobs()
+    def __init__(self, file: Array) -> None:
+        self.blobs, self.file = Blobs(), file
         self.operators: list[Operator] = []
         self._known: dict[str, int] = {}
 
@@ -157,7 +172,10 @@ class _Writer:
     def array(self, array: Array, storage: np.dtype[Any]) -> list[Any]:
         if array.dtype != storage:
             raise TypeError(f"elements are {array.dtype}, but are stored as {storage}")
-        return [array.shape, self.blobs.add(array)]
+        start = address_of(array) - address_of(self.file)
+        if 0 <= start <= self.file.size - array.nbytes and array.flags.c_contiguous:
+            return [array.shape, -1, start]
+        return [array.shape, self.blobs.add(array), 0]
 
 
 def _attributes(operator: Operator) -> list[Any]:
@@ -176,7 +194,7 @@ def _operator(opcode: str, values: list[Any]) -> Operator:
 
 
 def _block(
-    blobs: Sequence[memoryview],
+    blobs: Sequence[Array],
     operators: list[Operator],
     name: str,
     nodes: list[Any],
@@ -190,16 +208,18 @@ def _block(
 
 
 def _value(
-    blobs: Sequence[memoryview],
+    blobs: Sequence[Array],
     name: str,
     dtype: str,
     shape: list[int] | None,
-    data: tuple[list[int], int] | None,
+    data: tuple[list[int], int, int] | None,
     variable: str,
 ) -> Value:
     kind = DTYPES[dtype]
     array = None
     if data is not None:
-        array = np.frombuffer(blobs[data[1]], kind.storage).reshape(data[0])
+        extents, blob, start = data  # the last blob is the file
+        size = prod(extents) * kind.storage.itemsize
+        array = blobs[blob][start : start + size].view(kind.storage).reshape(extents)
         array.flags.writeable = False
     return Value(name, kind, None if shape is None else tuple(shape), array, variable)

@@ -73,6 +73,11 @@ def unpacked(data: memoryview) -> tuple[dict[str, Any], list[memoryview]]:
     return header, [blobs[start : start + size] for start, size in header["blobs"]]
 
 
+def digest_of(data: memoryview) -> str:
+    """The digest of an archive that has been unpacked, in hexadecimal."""
+    return data[_START.size : PREFIX].hex()
+
+
 def bytes_of(array: Array) -> memoryview:
     """The elements of an array in order, without a copy if that is how they are."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data

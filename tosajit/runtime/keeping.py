@@ -6,10 +6,16 @@ import functools
 import hashlib
 import os
 from collections.abc import Iterator
+from mmap import mmap
 from pathlib import Path
+from weakref import ref
+
+import numpy as np
 
 import tiling
 from tosajit import version
+from tosajit.arrays import Array
+from tosajit.kernels.lines import address_of
 
 MOST_BYTES = 1 << 31
 """Of all that is kept whole in the cache; what has not been used for longest goes first."""
@@ -40,3 +46,25 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
             elif entry.name.endswith(".py"):
                 about = entry.stat()
                 yield entry.path, about.st_size, about.st_mtime_ns
+
+
+_digests: dict[int, tuple[ref[Array], str]] = {}
+"""Of memory that nobody can change, by its `id` as long as it lives."""
+
+
+def frozen(data: bytes | mmap, digest: str) -> Array:
+    """Memory that nobody can change; its digest stands for it, so that its views need none of their own."""
+    made = np.frombuffer(data, np.uint8)
+    assert not made.flags.writeable
+    name = id(made)
+    _digests[name] = ref(made, lambda _: _digests.pop(name, None)), digest
+    return made
+
+
+def place(array: Array) -> tuple[str, int] | None:
+    """What says which elements a dense array has: the digest of memory that it is a view of, and where."""
+    memory, digest = _digests.get(id(array.base), (None, ""))
+    base = memory() if memory is not None else None
+    if base is None or base is not array.base or not array.flags.c_contiguous:
+        return None
+    return digest, address_of(array) - address_of(base)

@@ -21,7 +21,7 @@ from tosajit.log import LOG
 from tosajit.runtime.archive import bytes_of, packed, unpacked
 from tosajit.runtime.body import Body
 from tosajit.runtime.interface import Interface
-from tosajit.runtime.keeping import MOST_BYTES, MOST_SHARE, is_explained, sources
+from tosajit.runtime.keeping import MOST_BYTES, MOST_SHARE, is_explained, place, sources
 from tosajit.runtime.storing import DAMAGE, restored, stored
 
 if TYPE_CHECKING:
@@ -105,7 +105,9 @@ def _block(block: Block) -> Iterator[bytes | memoryview]:
         (key, v.name, v.dtype.name, v.shape, v.variable_name, v.data is None)
         for key, v in block.values.items()
     ]
-    forms = [(str(array.dtype), array.shape) for array in arrays]
+    places = [place(array) for array in arrays]
+    forms = [(str(array.dtype), array.shape, at) for array, at in zip(arrays, places, strict=True)]
     yield repr((block.name, block.inputs, block.outputs, nodes, values, forms)).encode()
-    for array in arrays:
-        yield bytes_of(array)
+    for array, at in zip(arrays, places, strict=True):
+        if at is None:
+            yield bytes_of(array)
