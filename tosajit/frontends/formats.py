@@ -34,7 +34,7 @@ _READ_ONLY = (".tflite", ".onnx", ".pt2", ".pb", ".sknd", ".nnef")
 
 
 def load(
-    source: str | Path | bytes,
+    source: str | Path | bytes | bytearray | memoryview,
     *,
     signature: str | None = None,
     shapes: Shapes | None = None,
