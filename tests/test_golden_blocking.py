@@ -164,7 +164,16 @@ def test_shapes_are_known_for_what_they_are(golden: Callable[[str, str], None]) 
 
 def test_channels_of_float32_stay_together_while_the_input_of_a_tile_of_pixels_fits() -> None:
     shape = DepthwiseGeometry((1, 56, 56), (1, 56, 56), 144, kernel=(3, 3), pad=(1, 1), element_bytes=4)
-    avx2 = described("avx2")
-    assert DepthwiseBlocking(shape, avx2).blocks[0] == 144
+    assert DepthwiseBlocking(shape, described("avx512")).blocks[0] == 144
     wider = replace(shape, in_channels=288)
-    assert DepthwiseBlocking(wider, avx2).blocks[0] < 288
+    assert DepthwiseBlocking(wider, described("avx512")).blocks[0] < 288
+
+
+@pytest.mark.parametrize(("channels", "together"), [(576, True), (1280, True), (1800, False), (1024, False)])
+def test_channels_stay_together_where_the_second_level_cache_has_a_tile_and_its_weights(
+    channels: int, together: bool
+) -> None:
+    shape = DepthwiseGeometry((1, 14, 14), (1, 14, 14), channels, kernel=(3, 3), pad=(1, 1), element_bytes=4)
+    found, pixels = DepthwiseBlocking(shape, described("avx2")).blocks
+    assert (found == channels) is together
+    assert pixels == 7

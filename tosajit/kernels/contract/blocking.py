@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiling.records import dataclass, replace
-from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
+from tosajit.kernels.contract.geometry import PAGE, DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, PixelSlot, RowSlot, Slot
 from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS, WORD_BYTES
 from tosajit.kernels.sets.description import ALONE, EIGHT, InstructionSet, Matrices, Side
@@ -389,23 +389,33 @@ class DepthwiseBlocking:
     def blocks(self) -> tuple[int, int]:
         """Return how many channels and pixels to work on at a time."""
         width, lanes, tile = self.shape.output[2], self.isa.lanes, self.isa.pixels[0]
-        columns = (width - 1) * self.shape.stride[1] + self.shape.reach
-        budget = ROW_BLOCK_BYTES // (4 * self.groups)
+        budget, together = ROW_BLOCK_BYTES // (4 * self.groups), self._stays_together
         channels, pieces = self.shape.out_channels, 1
-        while pieces < 64 and channels * min(columns, self._least_columns) > budget:
+        while pieces < 64 and channels * self._fewest_columns > budget and not together:
             pieces += 1
             channels = max(lanes, -(-self.shape.out_channels // pieces // (4 * lanes)) * (4 * lanes))
         channels = min(channels, self.shape.out_channels)
         fitting = max(0, budget // channels - self.shape.reach) // self.shape.stride[1] + 1
+        fitting = max(fitting, tile) if together else fitting
         pixels = -(-width // -(-width // fitting))
         return channels, min(width, -(-pixels // tile) * tile if pixels > tile else pixels)
 
     @property
-    def _least_columns(self) -> int:
+    def _fewest_columns(self) -> int:
         """Columns of the input that have to fit: of float32 those of a tile; parts of pixels come slowly."""
-        if self.shape.floating:
-            return (self.isa.pixels[0] - 1) * self.shape.stride[1] + self.shape.reach
-        return 3 * self.shape.reach + 8
+        stride, reach = self.shape.stride[1], self.shape.reach
+        least = (self.isa.pixels[0] - 1) * stride + reach if self.shape.floating else 3 * reach + 8
+        return min((self.shape.output[2] - 1) * stride + reach, least)
+
+    @property
+    def _stays_together(self) -> bool:
+        """Tell whether the input of a tile of all channels of float32 stays near, and their weights do.
+
+        Copies of pixels of whole halves of pages would share a few cache sets.
+        """
+        (height, width), pixel = self.shape.kernel, self.shape.out_channels * FLOAT_BYTES
+        near = height * (self._fewest_columns + width) * pixel <= self.isa.together_bytes
+        return self.shape.floating and near and pixel % (PAGE // 2) > 0
 
     @property
     def taps(self) -> int:

@@ -74,6 +74,8 @@ class InstructionSet:
     """More rows of tiles whose sums are rescaled in registers, of a single panel: loads bound these."""
     spare: int = 0
     """Of how many rows, as a power of two, taller tiles whose sums are rescaled may waste one; 0 of none."""
+    together_bytes: int = 0
+    """What a tile of a depthwise convolution of float32 may read for all of its channels to stay together."""
     block: int = 12
     """Rows among which the heights of tiles are evened out."""
     low: int = 1

@@ -21,6 +21,7 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         spare=4,
         pixels=(8, 4),
         covers=(4,),
+        together_bytes=256 * 1024,  # half of the second-level cache of a Zen 3
         latency=8,  # two units, of four or five cycles
         byte_dots=False,
         narrowed=4,
