@@ -78,6 +78,48 @@ def test_convolutions(image: Any, kernels: Any, pad: Any, stride: Any, dilation:
     assert verbs(made)[:3] == ["contract", "move", "map"]
 
 
+BYTES = [
+    # whether transposed, image, kernels, pad or out_pad, stride
+    (True, (1, 9, 11, 64), (3, 3, 3, 64), (-1, 0, 2, -1), (2, 2)),
+    (True, (2, 5, 7, 48), (1, 4, 5, 48), (0, 0, 0, 0), (2, 3)),
+    (False, (1, 9, 13, 64), (3, 3, 3, 64), (1, 1, 1, 1), (1, 1)),
+    (False, (2, 8, 9, 96), (2, 3, 2, 96), (2, 0, 1, 1), (1, 1)),
+]
+
+
+@pytest.mark.parametrize(("transposed", "image", "kernels", "pad", "stride"), BYTES)
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("zero", [0, -3])
+def test_bytes(
+    transposed: bool, image: Any, kernels: Any, pad: Any, stride: Any, scaled: bool, zero: int
+) -> None:
+    random, count = np.random.default_rng(9), kernels[0]
+    value, weights = (random.integers(-128, 128, shape, dtype=np.int8) for shape in (image, kernels))
+    given = (
+        weights,
+        random.integers(-9999, 9999, count, dtype=np.int32),
+        np.array([5], np.int8),
+        np.array([zero], np.int8),
+    )
+    scales = (
+        np.full(count, 1 << 30, np.int32),
+        np.full(count, 43, np.int8),
+        np.zeros(1, np.int32),
+        np.array([-7], np.int8),
+    )
+
+    def function(x: Any) -> Any:
+        if transposed:
+            total = ops.transpose_conv2d(x, *given, out_pad=pad, stride=stride)
+        else:
+            total = ops.conv2d(x, *given, pad=pad, stride=stride)
+        return ops.rescale(total, *scales, dtype=tj.INT8, per_channel=True) if scaled else total
+
+    made = compiled(function, value)
+    assert verbs(made).count("contract") == 1
+    assert verbs(made)[:2] == ["contract", "move"]
+
+
 def test_what_is_added_to_them_and_two_of_an_image() -> None:
     first, second = drawn(3, 3, 3, 64, seed=4), drawn(2, 3, 3, 64, seed=6)
     options: dict[str, Any] = {"pad": (1, 1, 1, 1), "stride": (1, 1), "dilation": (1, 1)}

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
-from tiling.expr import Expr, acc, call, read
+from tiling.expr import Expr, acc, call, const, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write, along, fixed, identity, rewrite_nest
 from tiling.normal import normalise
 from tiling.records import dataclass
@@ -24,6 +24,9 @@ from tosajit.kernels.sets.description import InstructionSet
 
 PASS = 16
 """Products that take as long as to have one written, put into its plane, and added."""
+
+SUMS = {"f32": "f32", "i8": "i32"}
+"""The types of the operands, and those of their sums."""
 
 Made = tuple[list[Nest], dict[str, Access]]
 """Nests, and the operands that only these know."""
@@ -49,13 +52,21 @@ class Part:
     @property
     def shared(self) -> tuple[object, ...]:
         """What parts have in common whose products are the same."""
+        zeros = [factor.zero_point for factor in (self.found.left, self.found.right)]
+        points = [None if zero is None else self.nest.reads[zero].operand for zero in zeros]
         image, weights = self.image, self.weights
-        return image.operand, image.shape, weights.operand, weights.shape
+        return image.operand, image.shape, weights.operand, weights.shape, *points
 
     @property
     def channel(self) -> int:
         """The axis of the channels of the image."""
         return self.found.depth[-1]
+
+    @property
+    def reduction(self) -> Reduction:
+        """How products are made and added."""
+        assert self.nest.reduction is not None
+        return self.nest.reduction
 
     def products(self, lanes: int) -> int:
         """How many are computed in registers of so many columns."""
@@ -65,7 +76,6 @@ class Part:
 
 def columns(groups: Sequence[Nest], constants: Mapping[str, Array], isa: InstructionSet | None) -> Made:
     """The groups, where it pays in two steps: products, and sums of them."""
-    lanes = isa.tiles_of("f32").lanes if isa else 0
     parts = {number: part for number, group in enumerate(groups) if (part := _part(group, constants))}
     families: dict[tuple[object, ...], list[int]] = {}
     for number, part in parts.items():
@@ -73,7 +83,7 @@ def columns(groups: Sequence[Nest], constants: Mapping[str, Array], isa: Instruc
     made, known = list(groups), dict[str, Access]()
     before: dict[int, list[Nest]] = {}
     for numbers in families.values():
-        if lanes and _pays([parts[number] for number in numbers], lanes):
+        if isa and _pays([parts[number] for number in numbers], isa):
             before[numbers[0]], planes, operands = _products(parts[numbers[0]], numbers[0])
             known |= operands
             made = [_sums(parts[n], planes) if n in numbers else nest for n, nest in enumerate(made)]
@@ -81,7 +91,7 @@ def columns(groups: Sequence[Nest], constants: Mapping[str, Array], isa: Instruc
 
 
 def _part(group: Nest, constants: Mapping[str, Array]) -> Part | None:
-    """A convolution of float32 whose weights are constant, and have channels last as the image has."""
+    """A convolution whose weights are constant, and have channels last as the image has."""
     found = match(group)
     if found is None or found.depthwise or found.batch or not found.depth:
         return None
@@ -93,16 +103,18 @@ def _part(group: Nest, constants: Mapping[str, Array]) -> Part | None:
 
 
 def _is_plain(access: Access, part: Part, channel: Affine) -> bool:
-    """Whether an operand of float32 ends in the channels, all of them."""
+    """Whether an operand ends in the channels, all of them."""
     whole = access.shape[-1] == part.nest.axes[part.channel].extent
-    return access.type == "f32" and access.index[-1] == channel and whole and not access.indirect
+    typed = SUMS.get(access.type) == part.reduction.type
+    return typed and access.index[-1] == channel and whole and not access.indirect
 
 
-def _pays(parts: Sequence[Part], lanes: int) -> bool:
+def _pays(parts: Sequence[Part], isa: InstructionSet) -> bool:
     """Whether all products of an image take less time than those of its windows."""
     (*extents, depth), (*rows, _) = parts[0].image.shape, parts[0].weights.shape
-    count = prod(rows)
-    each = depth * -(-count // lanes) * lanes + PASS * count
+    count, type = prod(rows), parts[0].image.type
+    lanes, at_once = isa.tiles_of("f32").lanes, 1 if type == "f32" else 4 // isa.byte_width
+    each = depth * -(-count // lanes) * lanes + at_once * PASS * count
     return prod(extents) * each < sum(part.products(lanes) for part in parts)
 
 
@@ -113,34 +125,46 @@ def _products(part: Part, number: int) -> tuple[list[Nest], Access, dict[str, Ac
     axes = (*(Axis(f"p{n}", extent) for n, extent in enumerate(extents)), Axis("column", count))
     pixels, column = identity(size, 0, size + 2), along(size, size + 2)
     channel = along(size + 1, size + 2)
-    image = replace(part.image, index=(*pixels, channel), fill=None)
+    reads = [_fixed(access, size + 2) for access in part.nest.reads]
+    reads[part.found.left.read] = replace(part.image, index=(*pixels, channel), fill=None)
     weights = replace(part.weights, shape=(count, depth), index=(column, channel))
-    name, members = f"{part.nest.writes[0].access.operand}.{number}", part.nest.members
+    reads[part.found.right.read] = weights
+    name, members, type = (
+        f"{part.nest.writes[0].access.operand}.{number}",
+        part.nest.members,
+        part.reduction.type,
+    )
     shape = (*extents, count)
-    products = Access(f"{name}.products", "f32", shape, (*pixels, column))
-    by_pixels = Access(products.operand, "f32", shape, identity(size + 1))
-    planes = Access(f"{name}.planes", "f32", (count, *extents), identity(size + 1))
+    products = Access(f"{name}.products", type, shape, (*pixels, column))
+    by_pixels = Access(products.operand, type, shape, identity(size + 1))
+    planes = Access(f"{name}.planes", type, (count, *extents), identity(size + 1))
     turned = replace(planes, index=(along(size, size + 1), *identity(size, 0, size + 1)))
-    added = Reduction("add", 0.0, "f32", call("mul_f32", read(0, "f32"), read(1, "f32")))
     inner = (*axes, Axis("channel", depth, True))
-    total = Write(products, acc("f32"))
+    total = Write(products, acc(type))
     nests = [
-        Nest("contract", inner, (image, weights), (total,), added, members),
-        Nest("move", axes, (by_pixels,), (Write(turned, read(0, "f32")),), members=members),
+        Nest("contract", inner, tuple(reads), (total,), part.reduction, members),
+        Nest("move", axes, (by_pixels,), (Write(turned, read(0, type)),), members=members),
     ]
     operands = {access.operand: access for access in (by_pixels, planes)}
     return [normalise(nest) for nest in nests], planes, operands
 
 
+def _fixed(access: Access, axes: int) -> Access:
+    """An access over other axes that stays at one place, as zero points do; of others nothing is needed."""
+    return replace(access, index=(fixed(0, axes),) * len(access.shape), fill=None)
+
+
 def _sums(part: Part, planes: Access) -> Nest:
     """The convolution as a map of products that are there: a row of pixels at a time."""
     nest, outer, first = part.nest, part.nest.outer, len(part.nest.reads)
-    taken = replace(planes, index=(_column(part), *part.image.index[:-1]), fill=part.image.fill)
+    type = part.reduction.type
+    nothing = None if part.image.fill is None else const(part.reduction.initial, type)
+    taken = replace(planes, index=(_column(part), *part.image.index[:-1]), fill=nothing)
     extents = [1 if n == part.channel else nest.axes[n].extent for n in range(outer, len(nest.axes))]
     points = list(product(*map(range, extents)))
-    total = read(first, "f32")
+    total = read(first, type)
     for number in range(1, len(points)):
-        total = call("add_f32", total, read(first + number, "f32"))
+        total = call(f"add_{type}", total, read(first + number, type))
 
     def leaf(expr: Expr) -> Expr:
         return total if expr.op == "acc" else expr
