@@ -18,7 +18,7 @@ from sim.cost.transfer import cycles_of
 from sim.events.model import CostModel, Models, Rates, SectionModel, streams_of
 from sim.events.sections import Run
 from sim.events.state import LOAD
-from sim.events.tiles import rows_and_run, span_of
+from sim.events.tiles import part_of_boxes, rows_and_run, span_of
 from sim.machine.machine import Machine
 from sim.report.values import Memory, moved
 from tiling.choose import Bar, Estimate, Price, weights_of
@@ -27,7 +27,7 @@ from tiling.making import Maker
 from tiling.nest import Access, Nest
 from tiling.offer import Offers
 from tiling.planner import Judge
-from tiling.program import Image, Operand, Program, Section
+from tiling.program import Image, Loop, Operand, Program, Section
 from tiling.target import Home
 
 NEVER = Price(inf)
@@ -106,6 +106,8 @@ class _Box(NamedTuple):
     pad: int
     early: int
     bytes: int
+    part: float
+    """What of a full box is surely moved for a tile, on the average, as boxes end at borders."""
 
 
 class _Moves(NamedTuple):
@@ -298,33 +300,36 @@ class _Group:
         for number, image in enumerate(section.images[: len(self.found)]):
             if image is None:
                 continue
-            box, count = boxes.get((number, id(image))) or self.box(number, image), times[image.level]
+            box = boxes.get((number, id(image))) or self.box(number, image, section.loops[: image.level])
+            tiles = times[image.level]
+            count = tiles * box.part
             if number < reads:
                 loads += box.cycles * count
             else:
                 stores += box.cycles * count
             if self.found[number].place == "level2":
                 level2 += box.far * count
-                between += box.bytes * count
+                between += box.bytes * tiles
             else:
                 offchip += box.far * count
             pad += box.pad * count
-            size += box.bytes * count
+            size += box.bytes * tiles
             early += box.early
         if self.figures.channels > 1:
             return _Moves(max(loads, stores), loads, offchip, level2, pad, early, size, between)
         both = loads + stores
         return _Moves(both, both, offchip, level2, pad, early, size, between)
 
-    def box(self, number: int, image: Image) -> _Box:
-        """One transfer of a box of an access."""
+    def box(self, number: int, image: Image, loops: Sequence[Loop]) -> _Box:
+        """One transfer of a box of an access that these loops move."""
         operand = self.found[number]
         transfers = self.figures.rates.far["level2" if operand.place == "level2" else "offchip"].transfers
         rows, run, size, span = _transfer(self.nest.accesses[number], image, operand)
         cycles = transfers.cycles(rows, run, number >= len(self.nest.reads), span)
         early = cycles if operand.kind == "constant" else 0
         inside = cycles_of(size, transfers.inside)
-        found = _Box(cycles, transfers.port_cycles(rows, run, span), inside, early, size)
+        part = part_of_boxes(self.nest, self.nest.accesses[number], image, loops)
+        found = _Box(cycles, transfers.port_cycles(rows, run, span), inside, early, size, part)
         self.boxes[number, id(image)] = found
         return found
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from itertools import product
 from math import prod
 
-from tiling.nest import Access, Affine
-from tiling.program import Image, Section
+import numpy as np
+
+from tiling.nest import Access, Affine, Nest
+from tiling.program import Image, Loop, Section
 
 Range = tuple[int, int]
 """First point and end along an axis."""
@@ -137,6 +139,39 @@ def span_of(access: Access, image: Image, box: Sequence[int]) -> int:
     """How many elements there are from the first to the last of a box in the memory."""
     rows = zip(box, access.strides, _steps(access, image), strict=True)
     return 1 + sum((extent - 1) * stride * step for extent, stride, step in rows)
+
+
+def part_of_boxes(nest: Nest, access: Access, image: Image, loops: Sequence[Loop]) -> float:
+    """What part of full boxes tiles move that count as far as they are full: less where boxes are clipped."""
+    found = 1.0
+    for index, extent, size, step in zip(
+        access.index, access.shape, image.shape, _steps(access, image), strict=True
+    ):
+        if isinstance(index, Affine) and any(index.coefficients[loop.axis] for loop in loops):
+            found *= _part(index, extent, size, step, nest.extents, loops)
+    return found
+
+
+def _part(
+    index: Affine, extent: int, size: int, step: int, extents: Sequence[int], loops: Sequence[Loop]
+) -> float:
+    """The same along one dimension, where a full box has a size."""
+    moving = [loop for loop in loops if index.coefficients[loop.axis]]
+    low, high = _ends(index, [(0, end) for end in extents])
+    if low >= 0 and high < extent and not any(extents[loop.axis] % loop.step for loop in moving):
+        return 1.0
+    axes = [loop.axis for loop in moving]
+    lows, highs = map(np.array, _ends(index, [(0, 1 if n in axes else end) for n, end in enumerate(extents)]))
+    tiles = float(size)
+    for loop in moving:
+        begins = np.arange(0, extents[loop.axis], loop.step)
+        ends = np.minimum(begins + loop.step, extents[loop.axis]) - 1
+        first, last = np.sort(index.coefficients[loop.axis] * np.array([begins, ends]), 0)
+        lows, highs = np.add.outer(lows, first), np.add.outer(highs, last)
+        tiles *= extents[loop.axis] / loop.step
+    lows = np.where(lows < 0, lows + (step - 1 - lows) // step * step, lows)
+    lengths = np.maximum((np.minimum(highs, extent - 1) - lows + step) // step, 0)
+    return min(float(lengths.sum()) / tiles, 1.0)
 
 
 def _steps(access: Access, image: Image) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sim.events import Simulator
 from sim.events.model import Models, Rates, SectionModel
 from sim.events.sections import Run
-from sim.events.tiles import Tiles, rows_and_run
+from sim.events.tiles import Tiles, part_of_boxes, rows_and_run
 from sim.machine.machine import Machine
 from sim.planning import IDLE, _classes, _Figures, _Group
 from tests.planning.tiles import operand_box, tiles
@@ -52,6 +52,29 @@ def test_classes_count_every_tile(program: Program) -> None:
             every = Counter(classes[:depth] for classes in classes_of(kinds))
             inner = prod(loop.count for loop in section.loops[depth:])
             assert {classes: count * inner for classes, count in counted.items()} == every
+
+
+@settings(max_examples=100, deadline=None)
+@given(programs(most=2))
+def test_parts_of_full_boxes_are_no_more_than_all_tiles_move(program: Program) -> None:
+    for section in program.sections:
+        kinds = Tiles(section)
+        for access, image in kinds.images:
+            loops, extents = section.loops[: image.level], section.nest.extents
+            full = prod(image.shape) * prod(extents[loop.axis] / loop.step for loop in loops)
+            every = kinds.combinations(image.level)
+            moved = sum(count * prod(kinds.box(access, image, classes)) for classes, count in every)
+            assert full * part_of_boxes(section.nest, access, image, loops) <= moved * (1 + 1e-9)
+
+
+def test_a_last_tile_beyond_the_border_is_no_part_of_full_boxes() -> None:
+    source = Access("a", "i8", (8,), (Affine((2,)),), const(0, "i8"))
+    target = Access("b", "i8", (5,), (Affine((1,)),))
+    nest = Nest("map", (Axis("x", 5),), (source,), (Write(target, read(0, "i8")),))
+    # Of two and a half times two elements, the first two tiles read all that there are.
+    loops = (Loop(0, 2, 3),)
+    assert part_of_boxes(nest, source, Image(0, (2,), 2, 1, 1, 2, (2,)), loops) == 4 / 5
+    assert part_of_boxes(nest, target, Image(0, (2,), 2, 1), loops) == 1
 
 
 def test_boxes_with_gaps_move_only_what_is_met() -> None:

@@ -224,6 +224,12 @@ def test_more_scratchpad_never_makes_a_layer_slower(
     assert all(after <= 1.005 * before for before, after in pairwise(cycles))
 
 
+def test_a_faster_clock_makes_no_layer_slower_whose_last_tile_reads_only_beyond_the_border() -> None:
+    slow, (_, graph) = drawn_machine(350097), drawing.layer(350097)
+    fast = slow.replace({"clock_hz": 1.1 * slow.clock_hz})
+    assert tj.simulate(graph, fast).seconds <= 1.005 * tj.simulate(graph, slow).seconds
+
+
 def test_sixty_four_kib_are_no_slower_than_fifty_six() -> None:
     one, other = (
         tj.simulate(tj.samples.path("resnet8"), sim.machine("systolic-16").replace({"scratchpad.bytes": n}))
