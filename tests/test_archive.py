@@ -83,7 +83,7 @@ def test_no_executable_takes_more_than_a_quarter(
 ) -> None:
     made = tj.compile(small())
     _, blobs = stored(made.interface, made.body)
-    monkeypatch.setattr(kept, "MOST_BYTES", 4 * sum(blob.nbytes for blob in blobs) + spare)
+    monkeypatch.setattr(keeping, "MOST_BYTES", 4 * sum(blob.nbytes for blob in blobs) + spare)
     kept.keep("name", made.interface, made.body)
     assert len(written) == keeps
 

@@ -263,7 +263,7 @@ def test_least_used_graphs_make_room(folder: Path, monkeypatch: pytest.MonkeyPat
     data = MODEL.read_bytes()
     tj.load(data)
     (first,) = folder.glob("*.tjg")
-    monkeypatch.setattr(kept, "MOST_BYTES", int(first.stat().st_size * 1.5))
+    monkeypatch.setattr("tosajit.runtime.keeping.MOST_BYTES", int(first.stat().st_size * 1.5))
     tj.load(data + bytes(8))
     assert len([*folder.glob("*.tjg")]) == 1
     assert not first.exists()

@@ -27,8 +27,8 @@ from tosajit.kernels import cache
 from tosajit.kernels.lines import address_of
 from tosajit.log import LOG
 from tosajit.operators import OPERATORS
-from tosajit.runtime.archive import Blobs, digest_of, packed, unpacked
-from tosajit.runtime.keeping import MOST_BYTES, MOST_SHARE, frozen, is_explained, sources
+from tosajit.runtime.archive import Blobs, digest_of, unpacked
+from tosajit.runtime.keeping import frozen, is_explained, put, sources
 
 WORTH_SECONDS = 0.05
 """What is lowered faster than this, imports included, is not kept."""
@@ -103,15 +103,9 @@ def _view(memory: Array, blob: memoryview) -> Array:
 def _keep(name: str, graph: Graph, data: Bytes) -> bool:
     """Put a graph into the cache, if it can be stored and is not too large; return whether it was."""
     try:
-        header, blobs = stored(graph, data)
-        parts = packed(header, blobs)
+        return put(name + cache.GRAPH, *stored(graph, data))
     except TypeError:  # JSON has not all that Python could put into a graph
         return False
-    if sum(blob.nbytes for blob in blobs) > MOST_BYTES // MOST_SHARE:
-        return False
-    cache.write(name + cache.GRAPH, parts)
-    cache.trim(MOST_BYTES)
-    return True
 
 
 def stored(graph: Graph, data: Bytes = b"") -> tuple[dict[str, Any], list[memoryview]]:

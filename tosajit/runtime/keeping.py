@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from mmap import mmap
 from pathlib import Path
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -15,7 +16,9 @@ import numpy as np
 import tiling
 from tosajit import version
 from tosajit.arrays import Array
+from tosajit.kernels import cache
 from tosajit.kernels.lines import address_of
+from tosajit.runtime.archive import packed
 
 MOST_BYTES = 1 << 31
 """Of all that is kept whole in the cache; what has not been used for longest goes first."""
@@ -28,6 +31,15 @@ EXPLAINED = ("TOSAJIT_VERIFY", "TOSAJIT_DUMP")
 def is_explained() -> bool:
     """Whether somebody wants to see every stage."""
     return any(os.environ.get(variable, "") not in ("", "0") for variable in EXPLAINED)
+
+
+def put(file: str, header: dict[str, Any], blobs: Sequence[memoryview]) -> bool:
+    """Write an archive into the cache unless it would take too much of it; return whether it was written."""
+    if sum(blob.nbytes for blob in blobs) > MOST_BYTES // MOST_SHARE:
+        return False
+    cache.write(file, packed(header, blobs))
+    cache.trim(MOST_BYTES)
+    return True
 
 
 @functools.cache

@@ -18,10 +18,10 @@ from tosajit.kernels import cache
 from tosajit.kernels.objects import environment
 from tosajit.kernels.sets.registry import instruction_set
 from tosajit.log import LOG
-from tosajit.runtime.archive import bytes_of, packed, unpacked
+from tosajit.runtime.archive import bytes_of, unpacked
 from tosajit.runtime.body import Body
 from tosajit.runtime.interface import Interface
-from tosajit.runtime.keeping import MOST_BYTES, MOST_SHARE, is_explained, place, sources
+from tosajit.runtime.keeping import is_explained, place, put, sources
 from tosajit.runtime.storing import DAMAGE, restored, stored
 
 if TYPE_CHECKING:
@@ -74,10 +74,7 @@ def keep(name: str, interface: Interface, body: Body) -> None:
         header, blobs = stored(interface, body)
     except CompileError:
         return
-    if sum(blob.nbytes for blob in blobs) > MOST_BYTES // MOST_SHARE:
-        return
-    cache.write(name + cache.EXECUTABLE, packed(header, blobs))
-    cache.trim(MOST_BYTES)
+    put(name + cache.EXECUTABLE, header, blobs)
 
 
 def _texts(graph: Graph, options: Options) -> list[str] | None:
