@@ -110,7 +110,10 @@ def _is_plain(access: Access, part: Part, channel: Affine) -> bool:
 
 
 def _pays(parts: Sequence[Part], isa: InstructionSet) -> bool:
-    """Whether all products of an image take less time than those of its windows."""
+    """Whether all products of an image take less time than those of its windows.
+
+    Arrays multiply several bytes in the time of one float, but adding their sums takes as long.
+    """
     (*extents, depth), (*rows, _) = parts[0].image.shape, parts[0].weights.shape
     count, type = prod(rows), parts[0].image.type
     lanes, at_once = isa.tiles_of("f32").lanes, 1 if type == "f32" else 4 // isa.byte_width
@@ -129,11 +132,8 @@ def _products(part: Part, number: int) -> tuple[list[Nest], Access, dict[str, Ac
     reads[part.found.left.read] = replace(part.image, index=(*pixels, channel), fill=None)
     weights = replace(part.weights, shape=(count, depth), index=(column, channel))
     reads[part.found.right.read] = weights
-    name, members, type = (
-        f"{part.nest.writes[0].access.operand}.{number}",
-        part.nest.members,
-        part.reduction.type,
-    )
+    name, members = f"{part.nest.writes[0].access.operand}.{number}", part.nest.members
+    type = part.reduction.type
     shape = (*extents, count)
     products = Access(f"{name}.products", type, shape, (*pixels, column))
     by_pixels = Access(products.operand, type, shape, identity(size + 1))
