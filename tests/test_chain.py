@@ -75,6 +75,13 @@ def test_all_that_a_loop_gives_may_be_results() -> None:
     assert_same(executable(*GIVEN), tj.compile(graph, interpret=True)(*GIVEN))
 
 
+def test_the_arena_has_what_a_chain_makes_between_its_steps() -> None:
+    executable = tj.compile(with_all_results())
+    row = TOTAL.nbytes
+    """Rounds have one row that they take, one that they make, and sums of even and of odd rounds."""
+    assert executable.arena_bytes == X.nbytes + 4 * row
+
+
 def test_calls_give_arrays_of_their_own_and_leave_inputs_alone() -> None:
     executable, arrays = tj.compile(with_all_results()), [array.copy() for array in GIVEN]
     first = executable(*arrays)
@@ -124,11 +131,11 @@ def test_a_chain_takes_the_programs_that_its_runners_have() -> None:
     chain, better_chain = executable.body.chain, other.body.chain
     assert chain is not None
     assert better_chain is not None
-    for part, better in zip(chain._parts, better_chain._parts, strict=True):
+    for part, better in zip(chain.parts, better_chain.parts, strict=True):
         part.runner.replace(better.runner.program)
     assert_same(executable(*arrays), wanted)
     (memory,) = chain._free
-    assert memory.links[0].program is better_chain._parts[0].runner.program
+    assert memory.links[0].program is better_chain.parts[0].runner.program
 
 
 def test_what_no_round_needs_of_an_operand_is_not_computed() -> None:

@@ -156,6 +156,15 @@ class Body:
         return self.chain is not None or any(isinstance(step, Together) for step in self._joined)
 
     @property
+    def arena_bytes(self) -> int:
+        """Memory for intermediate results of this block, but for regions that are no chain."""
+        together = (step.chain for step in self._joined if isinstance(step, Together))
+        chains = [*together] if self.chain is None else [self.chain]
+        linked = {part.runner for chain in chains for part in chain.parts}
+        alone = (runner.program.arena_bytes for runner in self.runners if runner not in linked)
+        return sum(alone) + sum(chain.arena_bytes for chain in chains)
+
+    @property
     def runners(self) -> list[Runner]:
         """The programs of this block, without those of nested regions; there are none to interpret."""
         steps = [step for step in self.steps if isinstance(step, Compute | Run | Stateful)]

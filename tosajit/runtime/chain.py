@@ -56,7 +56,7 @@ class Chain:
         outputs: tuple[str, ...],
         constants: Mapping[str, Array],
     ) -> None:
-        self.inputs, self.outputs, self._parts = inputs, outputs, parts
+        self.inputs, self.outputs, self.parts = inputs, outputs, parts
         made = {name: type_ for part in parts for name, type_ in part.makes.items()}
         self._new = [made[name] for name in outputs]
         self._sizes: dict[Hashable, int] = {name: bytes_of(type_) for name, type_ in made.items()}
@@ -66,6 +66,12 @@ class Chain:
             self._constants |= {name: constants[name] for name in part.reads if name in constants}
             self._constants |= part.constants
         self._free: list[Chained] = []
+
+    @property
+    def arena_bytes(self) -> int:
+        """Memory for what parts make that is no result, and for what they make meanwhile."""
+        values = sum(size for name, size in self._sizes.items() if name not in self.outputs)
+        return values + sum(part.runner.program.arena_bytes for part in self.parts)
 
     def run(self, arrays: Sequence[Array], into: list[Array] | None = None) -> list[Array]:
         """Run on dense arrays of the right types and shapes; results are new ones, or those of `into`."""
@@ -96,7 +102,7 @@ class Chain:
 
     @property
     def _is_settled(self) -> bool:
-        return all(part.runner.is_settled_but_for_copies for part in self._parts)
+        return all(part.runner.is_settled_but_for_copies for part in self.parts)
 
     def _bound(self, arrays: Sequence[Array], results: Sequence[Array]) -> Chained:
         memory = self._memory()
@@ -105,14 +111,14 @@ class Chain:
 
     def _is_current(self, memory: Chained) -> bool:
         """Whether programs are those that runners have now."""
-        for part, link in zip(self._parts, memory.links):  # noqa: B905  (as many; strict= costs its time)
+        for part, link in zip(self.parts, memory.links):  # noqa: B905  (as many; strict= costs its time)
             if part.runner.program is not link.program:
                 return False
         return True
 
     def _memory(self) -> Chained:
         """New memory for one run at a time."""
-        links = [replace(part.link, program=part.runner.program) for part in self._parts]
+        links = [replace(part.link, program=part.runner.program) for part in self.parts]
         return Chained(links, (*self.inputs, *self.outputs), self._constants, self._sizes)
 
 

@@ -158,7 +158,7 @@ class Executable:
     @property
     def arena_bytes(self) -> int:
         """Memory for intermediate results."""
-        return sum(runner.program.arena_bytes for runner in self.body.runners)
+        return self.body.arena_bytes
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until kernels that are compiled in the background run the groups; return whether they do.
