@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -88,6 +88,22 @@ def test_the_initial_value_is_used_only_once() -> None:
     graph, context, known = accumulator((1, 2, 3)), tj.Context(), oracle.Context()
     for x in (bytes_(4, 4, 4), bytes_(0, 0, 0), bytes_(8, 0, 1)):
         assert_runs(graph, x, context=context, known=known)
+
+
+@pytest.mark.parametrize("graph", [accumulator((1, 2, 3)), tj.trace(lambda x: x ^ x, bytes_(1, 2, 3))])
+def test_what_is_no_context_is_refused_whether_there_are_variables_or_not(graph: Graph) -> None:
+    executable, given = tj.compile(graph), cast("tj.Context", {})
+    (name,) = (value.name for value in graph.inputs)
+    text = r"context is of type dict, but must be a tj\.Context: executable\.context\(\) makes one"
+    calls = (
+        lambda: executable(bytes_(1, 2, 3), context=given),
+        lambda: executable(bytes_(1, 2, 3), context=given, out=bytes_(0, 0, 0)),
+        lambda: executable.bind(bytes_(1, 2, 3), context=given),
+        lambda: executable.run({name: bytes_(1, 2, 3)}, context=given),
+    )
+    for call in calls:
+        with pytest.raises(tj.InputError, match=text):
+            call()
 
 
 def test_a_variable_without_initial_value_can_be_written_and_then_read() -> None:

@@ -222,3 +222,10 @@ class Context:
                 f"{variable.dtype.name}{list(variable.shape)} [TOSA 1.0.1 section {section}]"
             )
         return variable
+
+
+def check_context(given: object) -> None:
+    """Raise `InputError` for what is no context."""
+    if not isinstance(given, Context):
+        text = f"context is of type {type(given).__name__}, but must be a tj.Context"
+        raise InputError(f"{text}: executable.context() makes one")

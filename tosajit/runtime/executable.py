@@ -18,7 +18,7 @@ from tosajit.kernels.runner import Runner
 from tosajit.runtime.body import Body
 from tosajit.runtime.bound import Bound, apart, results_in, taken
 from tosajit.runtime.chain import Chain
-from tosajit.runtime.context import Call, Context
+from tosajit.runtime.context import Call, Context, check_context
 from tosajit.runtime.interface import Interface
 from tosajit.runtime.outside import UINT8, entering, leaving
 
@@ -102,6 +102,8 @@ class Executable:
         `context` has the variables to use. Raises `InputError` for arrays of other types or shapes than the
         inputs have, `RequireError` if data break a rule that is watched.
         """
+        if context is not None:
+            check_context(context)
         if out is not None:
             self._run_into(arrays, context, out)
             return out
@@ -113,6 +115,8 @@ class Executable:
 
         The arrays have the stored types and are contiguous; without `outputs`, new ones are made.
         """
+        if context is not None:
+            check_context(context)
         values = self.interface.inputs
         outside = [self._outside.get(value.name) for value in values]
         if len(inputs) != len(values):
@@ -133,6 +137,8 @@ class Executable:
 
     def run(self, inputs: Mapping[str, Any], context: Context | None = None) -> dict[str, Array]:
         """Run on inputs by name, and return the outputs by name; otherwise like a call."""
+        if context is not None:
+            check_context(context)
         names = [name for name, _, _ in self._inputs]
         if unknown := sorted(set(inputs) - set(names)):
             there = listed(names) or "none"
