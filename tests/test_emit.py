@@ -83,6 +83,20 @@ def test_places_of_extremes_are_stored_whole(name: str) -> None:
     assert "vpmaskmov" not in assembly
 
 
+@pytest.mark.parametrize("type", ["i8", "i16", "i32", "f32"])
+@pytest.mark.parametrize("name", ["haswell", "skylake-avx512"])
+def test_rows_that_are_turned_round_are_read_as_vectors(name: str, type: str) -> None:
+    source = Access("a", type, (9, 70), (Affine((1, 0)), Affine((0, -1), 69)))
+    target = Access("b", type, (9, 70), identity(2))
+    nest = Nest(
+        "move", (Axis("y", 9), Axis("x", 70)), (source,), (Write(target, read(0, type)),), None, ("turn",)
+    )
+    with compiling_for(foreign("x86_64-unknown-linux-gnu", name)):
+        text = llvm_text(emit_section(section(nest)).source)
+        assembly = str(target_machine().emit_assembly(parse_assembly(text)))
+    assert re.search(r"v(perm[dqpw]|permp[sd]|pshufb|shuf).*[yz]mm", assembly)
+
+
 @pytest.mark.parametrize("name", NESTS)
 def test_a_kernel_in_tiles_is_a_module(name: str) -> None:
     emitted = emit_section(section(NESTS[name], Target("small", 256, 4)))

@@ -89,3 +89,16 @@ def test_rows_are_copied_otherwise_until_their_kernel_is_compiled() -> None:
     made = tj.compile(graph, generic="always")
     assert units(made) == []
     np.testing.assert_array_equal(made(x), tj.compile(graph, interpret=True)(x))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("type", [*TYPES, np.int32])
+def test_rows_of_any_length_are_turned_round(type: Any, library: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", library)
+    for extent in (2, 3, 7, 8, 15, 16, 19, 31, 33, 64, 70, 129, 300):
+        x = np.random.default_rng(extent).integers(-100, 100, (5, extent, 3)).astype(type)
+        for axis in range(3):
+            made = tj.compile(tj.trace(lambda x, axis=axis: ops.reverse(x, axis=axis), x))
+            np.testing.assert_array_equal(made(x), np.flip(x, axis))
+        flat = tj.compile(tj.trace(lambda x: ops.reverse(x, axis=1), x[:, :, 0].copy()))
+        np.testing.assert_array_equal(flat(x[:, :, 0].copy()), np.flip(x[:, :, 0], 1))

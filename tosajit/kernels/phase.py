@@ -253,8 +253,10 @@ class Phase:
         return len(self.opened) + self.order.index(axis) + 1
 
     def _times(self, axis: int, factor: int) -> str:
-        """A coordinate times a number."""
-        return f"a{axis}" if factor == 1 else f"a{axis} * {self.kernel.number(factor)}"
+        """A coordinate times a number; LLVM makes vectors along a direction that stands in the text."""
+        if factor in (1, -1):
+            return f"a{axis}" if factor == 1 else f"(-a{axis})"
+        return f"a{axis} * {self.kernel.number(factor)}"
 
     def _read(self, number: int, type: str) -> tuple[str, int]:
         access = self.kernel.accesses[number].access
