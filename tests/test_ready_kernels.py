@@ -18,6 +18,11 @@ from tosajit.kernels import ready
 from tosajit.kernels.sets.cpus import named
 from tosajit.kernels.sets.registry import SETS
 
+MADE = """
+from pathlib import Path
+Path(os.environ["TOSAJIT_CACHE"], "kernel.o").touch()
+"""
+
 
 @pytest.mark.parametrize(
     ("text", "names"),
@@ -48,14 +53,37 @@ def test_a_cpu_that_nobody_knows_is_refused_with_a_remedy(
     assert not (tmp_path / "compiled").exists()
 
 
+BUSY = {
+    "itself": "while True: pass",
+    "by a thread": "thread = Thread(target=exec, args=('while True: pass',)); thread.start(); thread.join()",
+    "by processes that it waits for": """
+import subprocess, sys
+while True: subprocess.run([sys.executable, "-c", "sum(range(3_000_000))"])
+""",
+}
+
+
+@pytest.mark.parametrize("how", BUSY)
 def test_a_build_that_takes_too_long_says_that_kernels_are_missing(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], how: str
 ) -> None:
     monkeypatch.setattr(ready_kernels, "FOLDER", tmp_path / "compiled")
-    monkeypatch.setattr(ready_kernels, "MINUTES", 0.0)
-    monkeypatch.setattr(ready_kernels, "COMPILE", "import time; time.sleep(600)")
-    assert ready_kernels.compiled("native", [Path("model.tosa")]) == 0
-    assert "stopped after 0 minutes, the rest is left to its first use" in capsys.readouterr().out
+    monkeypatch.setattr(ready_kernels, "MINUTES", 0.005)
+    monkeypatch.setattr(ready_kernels, "COMPILE", MADE + BUSY[how])
+    assert ready_kernels.compiled("native", [Path("model.tosa")]) == 1
+    told = capsys.readouterr().out
+    assert "stopped after 0.005 minutes of processor time, the rest is left to its first use" in told
+
+
+def test_a_build_that_waits_for_a_busy_machine_has_all_its_kernels(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its limit is processor time; a process that sleeps stands for one that others keep waiting."""
+    monkeypatch.setattr(ready_kernels, "FOLDER", tmp_path / "compiled")
+    monkeypatch.setattr(ready_kernels, "MINUTES", 0.02)
+    monkeypatch.setattr(ready_kernels, "COMPILE", "time.sleep(1.5)\n" + MADE)
+    assert ready_kernels.compiled("native", [Path("model.tosa")]) == 1
+    assert "stopped" not in capsys.readouterr().out
 
 
 def test_kernels_are_put_where_they_are_looked_for() -> None:

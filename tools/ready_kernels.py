@@ -16,7 +16,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from threading import Timer
 from time import perf_counter
 
 import archives
@@ -38,7 +37,19 @@ WORDS = {
 """What `TOSAJIT_KERNELS` may say beside names of CPUs; `all`: each set of features that kernels use."""
 WORKERS = os.cpu_count() or 1
 MINUTES = 10.0
-"""How long compiling for a CPU may take; the wheel then has the kernels that are done."""
+"""Of processor time, for each process that compiles for a CPU; the wheel then has what is done."""
+STOPPED = 75
+"""The exit code of a process that has used them up."""
+LIMIT = """
+import os
+import time
+from threading import Thread
+def watch():
+    while sum(os.times()[:4]) < {seconds}:  # of all threads, and of processes that it has waited for
+        time.sleep(0.1)
+    os._exit({code})
+Thread(target=watch, daemon=True).start()
+"""
 COMPILE = """
 import os
 import sys
@@ -119,35 +130,31 @@ def environment(cpu: str, cache: str) -> dict[str, str]:
 def _run(cpu: str, models: Sequence[Path], cache: str) -> str:
     """Compile in a process for each core, and tell how far that is; returns what went wrong."""
     began = perf_counter()
+    code = LIMIT.format(seconds=60 * MINUTES, code=STOPPED) + COMPILE
     reading, writing = os.pipe()
     with open(reading, encoding="utf-8") as told, TemporaryFile("w+", encoding="utf-8") as faults:
         processes = [
             subprocess.Popen(
-                [sys.executable, "-c", COMPILE, *map(str, models[first::WORKERS])],
+                [sys.executable, "-c", code, *map(str, models[first::WORKERS])],
                 cwd=ROOT, env=environment(cpu, cache), stdout=writing, stderr=faults,
             )
             for first in range(min(WORKERS, len(models)))
         ]  # fmt: skip
         os.close(writing)
-        end = Timer(60 * MINUTES, _kill, [processes])
-        end.start()
         for done, _ in enumerate(told, 1):
             print(
                 f"kernels for {cpu}: {done} of {len(models)} models, {perf_counter() - began:.0f} s",
                 flush=True,
             )
-        codes = [process.wait() for process in processes]
-        timely = end.is_alive()
-        if not timely:
-            print(f"kernels for {cpu}: stopped after {MINUTES:g} minutes, the rest is left to its first use")
-        end.cancel()
+        codes = {process.wait() for process in processes}
+        if STOPPED in codes:
+            print(
+                f"kernels for {cpu}: stopped after {MINUTES:g} minutes of processor time, "
+                "the rest is left to its first use",
+                flush=True,
+            )
         faults.seek(0)
-        return faults.read() if any(codes) and timely else ""
-
-
-def _kill(processes: Sequence[subprocess.Popen[bytes]]) -> None:
-    for process in processes:
-        process.kill()
+        return faults.read() if codes - {0, STOPPED} else ""
 
 
 if __name__ == "__main__":
