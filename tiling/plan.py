@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from math import inf
 from operator import attrgetter
@@ -50,8 +51,31 @@ def plan(
         return _best(_planned(nests, operands, target, estimate, known, ahead), judge)
     found = _planned(striped, buffers, target, estimate, known)
     if not surely or len(nests) <= FEW:
-        found = [*_planned(nests, operands, target, estimate, known), *found]
+        whole = _planned(nests, operands, target, estimate, known)
+        # Stripes that do not pay may be too high for the array, which likes some extents less than others.
+        if estimate is not None and _least(whole) <= _least(found):
+            found += _in_other_stripes(nests, operands, target, estimate, known, len(striped))
+        found = [*whole, *found]
     return _best(found, judge)
+
+
+def _in_other_stripes(
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    target: Target,
+    estimate: Estimate,
+    known: Known,
+    sections: int,
+) -> list[Timed]:
+    """Programs in the stripes of half the scratchpad, unless these make as many sections as before."""
+    half = replace(target, scratch_bytes=(target.scratch_bytes or 0) // 2)
+    striped, buffers, _ = cascade.weighed(nests, operands, half)
+    return [] if len(striped) == sections else _planned(striped, buffers, target, estimate, known)
+
+
+def _least(found: Sequence[Timed]) -> float:
+    """The time of the fastest of some programs, as estimated."""
+    return min(one.time for one in found)
 
 
 def _best(found: Sequence[Timed], judge: Judge | None) -> Program | Infeasible:

@@ -247,6 +247,12 @@ def test_groups_that_leave_little_room_are_no_slower_than_smaller_ones() -> None
     assert (given.cycles, given.traffic) == (after.cycles, after.traffic)
 
 
+def test_stripes_that_do_not_pay_are_no_slower_than_those_of_half_the_scratchpad() -> None:
+    small, (_, graph) = drawn_machine(550146), drawing.network(550146)
+    large = small.replace({"scratchpad.bytes": 2 * small.scratchpad.bytes})
+    assert tj.simulate(graph, large).cycles <= 1.005 * tj.simulate(graph, small).cycles
+
+
 def test_twelve_kib_are_no_slower_than_eleven() -> None:
     one, other = (
         tj.simulate(tj.samples.path("ds_cnn"), sim.machine("ethos-u55-128").replace({"scratchpad.bytes": n}))
