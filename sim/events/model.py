@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
 from typing import Protocol
@@ -32,7 +32,7 @@ from sim.events.state import (
     UNITS,
     WEIGHTS,
 )
-from sim.events.tiles import Tiles, rows_and_run, span_of
+from sim.events.tiles import Boxes, Tiles, rows_and_run, span_of
 from sim.machine.machine import Machine
 from sim.report.values import DataKind, Traffic
 from tiling.choose import weights_of
@@ -249,6 +249,7 @@ class Slot:
     """Where the state has when each copy was last used; loads only."""
     ranges: tuple[tuple[int, int], ...]
     """Addresses of each copy."""
+    boxes: Boxes
     cache: dict[Classes, Moved] = field(default_factory=dict)
     first: Moved = NOTHING
     """What the first tile asks for."""
@@ -258,9 +259,7 @@ class Slot:
         access, image = section.nest.accesses[self.number], section.images[self.number]
         assert image is not None
         ranges = ranges_of(image)
-        return Slot(
-            self.number, access, image, self.cause, self.ready, self.used, ranges, self.cache, self.first
-        )
+        return replace(self, access=access, image=image, ranges=ranges)
 
 
 def ranges_of(image: Image) -> tuple[tuple[int, int], ...]:
@@ -269,13 +268,28 @@ def ranges_of(image: Image) -> tuple[tuple[int, int], ...]:
     return tuple([(start, start + image.bytes) for start in starts])
 
 
+class Facts:
+    """What sections have in common whose nests are of one form, with operands that are alike."""
+
+    def __init__(self) -> None:
+        self.moved: dict[tuple[int, tuple[int, ...], tuple[int, ...]], Moved] = {}
+        """By access, steps and extents of a box."""
+        self.computed: dict[tuple[tuple[int, ...], tuple[bool, ...]], Computed] = {}
+        """By extents of a tile, and by which accesses have boxes."""
+
+
 class SectionModel:
     """A section on a machine."""
 
     def __init__(
-        self, section: Section, operands: Mapping[str, Operand], rates: Rates, costs: CostModel
+        self,
+        section: Section,
+        operands: Mapping[str, Operand],
+        rates: Rates,
+        costs: CostModel,
+        facts: Facts | None = None,
     ) -> None:
-        self.section, self.rates, self.costs = section, rates, costs
+        self.section, self.rates, self.costs, self.facts = section, rates, costs, facts or Facts()
         nest = self.nest = section.nest
         self.form = form_of(nest)
         self.tiles = Tiles(section)
@@ -283,8 +297,8 @@ class SectionModel:
         self.writes_from = len(nest.reads)
         self.accesses = self.writes_from + len(nest.writes)
         self.kinds = data_kinds(nest, operands)
-        copied = [image is not None for image in section.images]
-        self.sites = sites_of(self.operands[: self.accesses], copied)
+        self.copied = tuple([image is not None for image in section.images])
+        self.sites = sites_of(self.operands[: self.accesses], self.copied)
         self.followed: frozenset[int] = frozenset()
         """Accesses whose boxes come by the commands of another core."""
         self.like: SectionModel | None = None
@@ -359,13 +373,13 @@ class SectionModel:
         for number, (access, image) in enumerate(zip(self.nest.accesses, self.section.images, strict=True)):
             if image is None or number >= self.accesses:
                 continue
-            ranges = ranges_of(image)
+            ranges, boxes = ranges_of(image), self.tiles.boxes(access, image)
             if number < self.writes_from:
                 cause = INPUT if self.kinds[number] == "activations" else WEIGHTS
-                loads.append(Slot(number, access, image, cause, at, at + image.copies, ranges))
+                loads.append(Slot(number, access, image, cause, at, at + image.copies, ranges, boxes))
                 at += 2 * image.copies
             else:
-                stores.append(Slot(number, access, image, OUTPUT, at, at, ranges))
+                stores.append(Slot(number, access, image, OUTPUT, at, at, ranges, boxes))
                 at += image.copies
         return loads, stores, at
 
@@ -410,29 +424,36 @@ class SectionModel:
         key = classes[: slot.image.level]
         known = slot.cache.get(key)
         if known is None:
-            box = self.tiles.box(slot.access, slot.image, key)
-            rows, run = rows_and_run(slot.access, slot.image, box)
-            element = BYTES[slot.access.type]
-            operand, far = self.operands[slot.number], self.far(slot.number)
-            size = operand.stored(rows * run * element)
-            span: int | None
-            if operand.stored_bytes is not None and operand.kind == "constant":
-                rows, run_bytes = (1, size) if size else (0, 0)
-                span = size
-            else:
-                run_bytes = run * element
-                span = span_of(slot.access, slot.image, box) * element if far.transfers.pages else None
-            write, transfers = slot.number >= self.writes_from, far.transfers
-            known = slot.cache[key] = Moved(
-                transfers.cycles(rows, run_bytes, write, span),
-                far.state,
-                transfers.port_cycles(rows, run_bytes, span),
-                cycles_of(size, self.rates.pad),
-                size,
-                size if far.state == OFFCHIP else 0,
-                transfers.opened(rows, run_bytes, span),
-            )
+            box = slot.boxes.box(key)
+            alike = slot.number, slot.image.steps, box
+            known = self.facts.moved.get(alike)
+            if known is None:
+                known = self.facts.moved[alike] = self._moved(slot, box)
+            slot.cache[key] = known
         return known
+
+    def _moved(self, slot: Slot, box: Sequence[int]) -> Moved:
+        rows, run = rows_and_run(slot.access, slot.image, box)
+        element = BYTES[slot.access.type]
+        operand, far = self.operands[slot.number], self.far(slot.number)
+        size = operand.stored(rows * run * element)
+        span: int | None
+        if operand.stored_bytes is not None and operand.kind == "constant":
+            rows, run_bytes = (1, size) if size else (0, 0)
+            span = size
+        else:
+            run_bytes = run * element
+            span = span_of(slot.access, slot.image, box) * element if far.transfers.pages else None
+        write, transfers = slot.number >= self.writes_from, far.transfers
+        return Moved(
+            transfers.cycles(rows, run_bytes, write, span),
+            far.state,
+            transfers.port_cycles(rows, run_bytes, span),
+            cycles_of(size, self.rates.pad),
+            size,
+            size if far.state == OFFCHIP else 0,
+            transfers.opened(rows, run_bytes, span),
+        )
 
     def home(self, number: int) -> Home:
         """The memory behind the DMA that an access has its operand in."""
@@ -455,7 +476,11 @@ class SectionModel:
         """The time of a tile."""
         known = self.computes.get(classes)
         if known is None:
-            known = self.computes[classes] = self._computed(self.tiles.extents(classes))
+            alike = self.tiles.extents(classes), self.copied
+            known = self.facts.computed.get(alike)
+            if known is None:
+                known = self.facts.computed[alike] = self._computed(alike[0])
+            self.computes[classes] = known
         return known
 
     def _computed(self, tile: tuple[int, ...]) -> Computed:
@@ -491,6 +516,8 @@ class Models:
     def __init__(self, rates: Rates, costs: CostModel) -> None:
         self.rates, self.costs = rates, costs
         self._known: WeakValueDictionary[Hashable, SectionModel] = WeakValueDictionary()
+        self._facts: WeakValueDictionary[Hashable, Facts] = WeakValueDictionary()
+        """As long as there are models that have them, which keep the form, too."""
 
     @staticmethod
     def of(machine: Machine) -> Models:
@@ -503,7 +530,11 @@ class Models:
         known = self._known.get(key)
         if known is not None:
             return known.moved_to(section, operands)
-        found = self._known[key] = SectionModel(section, operands, self.rates, self.costs)
+        alike = key[:2]
+        facts = self._facts.get(alike)
+        if facts is None:
+            facts = self._facts[alike] = Facts()
+        found = self._known[key] = SectionModel(section, operands, self.rates, self.costs, facts)
         return found
 
 
@@ -514,13 +545,16 @@ def _models(machine: Machine) -> Models:
     return Models(Rates.of(machine), Costs.of(machine))
 
 
-def _alike(section: Section, operands: Mapping[str, Operand]) -> Hashable:
-    """All that a model depends on but for names and addresses; it keeps the form, whose identity is here."""
+def _alike(section: Section, operands: Mapping[str, Operand]) -> tuple[Hashable, ...]:
+    """All that a model depends on but for names and addresses, the form and its operands first.
+
+    A model keeps the form, whose identity is here.
+    """
     nest = section.nest
     images = [one and (one.shape, one.bytes, one.level, one.copies, one.steps) for one in section.images]
     found = [operands[access.operand] for access in nest.accesses]
     facts = [(one.elements, one.kind, one.place, one.stored_bytes) for one in found]
-    return id(form_of(nest)), section.loops, tuple(images), tuple(facts), section.accumulator is None
+    return id(form_of(nest)), tuple(facts), section.loops, tuple(images), section.accumulator is None
 
 
 def streams_of(nest: Nest, weights: Container[int]) -> tuple[Stream, ...]:

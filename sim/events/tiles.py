@@ -62,13 +62,9 @@ class Tiles:
             ranges[walk.axis] = walk.ranges[number]
         return ranges
 
-    def box(self, access: Access, image: Image, classes: Sequence[int]) -> tuple[int, ...]:
-        """Extents of a tile's box, clipped to the operand; `classes` are those of the loops that move it."""
-        ranges = self.ranges(classes)
-        return tuple(
-            _clipped(index, extent, step, ranges) if isinstance(index, Affine) else extent
-            for index, extent, step in zip(access.index, access.shape, _steps(access, image), strict=True)
-        )
+    def boxes(self, access: Access, image: Image) -> Boxes:
+        """The boxes of an access, clipped to the operand."""
+        return Boxes(self, access, image)
 
     def combinations(self, depth: int) -> Iterator[tuple[tuple[int, ...], int]]:
         """Classes of the outer `depth` loops, with how many tiles there are of each."""
@@ -122,6 +118,35 @@ class Tiles:
                     lowest, highest = _ends(index, self.full)
                     distinct = distinct or lowest < 0 or highest >= extent
         return dimensions, distinct
+
+
+class Boxes:
+    """The boxes of an access by classes of tiles; along each dimension, an extent is worked out once."""
+
+    def __init__(self, tiles: Tiles, access: Access, image: Image) -> None:
+        self.tiles = tiles
+        axes = [loop.axis for loop in tiles.section.loops[: image.level]]
+        self.dimensions: list[tuple[Affine | None, int, int, list[int]]] = []
+        """Index, extent and step of each, and which loops move it."""
+        for index, extent, step in zip(access.index, access.shape, _steps(access, image), strict=True):
+            affine = index if isinstance(index, Affine) else None
+            moving = [depth for depth, axis in enumerate(axes) if affine and affine.coefficients[axis]]
+            self.dimensions.append((affine, extent, step, moving))
+        self.known: dict[tuple[int, ...], int] = {}
+
+    def box(self, classes: Sequence[int]) -> tuple[int, ...]:
+        """Extents of a tile's box; `classes` are those of the loops that move it."""
+        found = []
+        for number, (index, extent, step, moving) in enumerate(self.dimensions):
+            if index is None:
+                found.append(extent)
+                continue
+            key = number, *[classes[depth] for depth in moving]
+            size = self.known.get(key)
+            if size is None:
+                size = self.known[key] = _clipped(index, extent, step, self.tiles.ranges(classes))
+            found.append(size)
+        return tuple(found)
 
 
 def rows_and_run(access: Access, image: Image, box: Sequence[int]) -> tuple[int, int]:

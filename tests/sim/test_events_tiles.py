@@ -39,7 +39,7 @@ def test_tiles_of_a_class_are_alike(program: Program) -> None:
             assert kinds.extents(classes) == tuple(end - first for first, end in box)
             for access, image in kinds.images:
                 expected = tuple(max(end - first, 0) for first, end in operand_box(access, box))
-                assert kinds.box(access, image, classes[: image.level]) == expected
+                assert kinds.boxes(access, image).box(classes[: image.level]) == expected
 
 
 @settings(max_examples=100, deadline=None)
@@ -63,7 +63,7 @@ def test_parts_of_full_boxes_are_no_more_than_all_tiles_move(program: Program) -
             loops, extents = section.loops[: image.level], section.nest.extents
             full = prod(image.shape) * prod(extents[loop.axis] / loop.step for loop in loops)
             every = kinds.combinations(image.level)
-            moved = sum(count * prod(kinds.box(access, image, classes)) for classes, count in every)
+            moved = sum(count * prod(kinds.boxes(access, image).box(classes)) for classes, count in every)
             assert full * part_of_boxes(section.nest, access, image, loops) <= moved * (1 + 1e-9)
 
 
@@ -84,7 +84,7 @@ def test_boxes_with_gaps_move_only_what_is_met() -> None:
     nest = Nest("map", (Axis("y", 10), Axis("x", 10)), (source,), (Write(target, read(0, "i16")),))
     image = Image(0, (4, 10), 80, 1, 2, 80, (2, 3))
     kinds = Tiles(Section(nest, (Loop(0, 4, 3),), (image, None)))
-    boxes = [kinds.box(source, image, classes) for classes in classes_of(kinds)]
+    boxes = [kinds.boxes(source, image).box(classes) for classes in classes_of(kinds)]
     # Rows -1, 1, 3, 5, then 7 to 13, then 15 and 17; of each 10 columns that are 3 apart.
     assert boxes == [(3, 10), (4, 10), (2, 10)]
     assert rows_and_run(source, image, boxes[0]) == (30, 1)
