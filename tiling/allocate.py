@@ -24,6 +24,10 @@ class Lifetime:
     last: int
 
 
+Beside = list[list[int] | None]
+"""By buffer, which others live at the same time; None for those that live for ever."""
+
+
 def allocate(
     buffers: Mapping[Name, Lifetime], alignment: int, effort: int = 0, enough: int = 0
 ) -> tuple[dict[Name, int], int]:
@@ -36,18 +40,19 @@ def allocate(
     lives = [Lifetime(-(-b.bytes // alignment) * alignment, b.first, b.last) for b in buffers.values()]
     keys = [str(name) for name in names]
     order = sorted(range(len(lives)), key=lambda i: (-lives[i].bytes, lives[i].first, keys[i]))
-    offsets, total = _placed(lives, order)
+    beside = _beside(lives)
+    offsets, total = _placed(lives, beside, order)
     bound = max(_peak(lives), enough) if effort else total
     if total > bound:
         tries = effort // len(lives)
         for other in islice(_orders(lives), tries):
-            found, size = _placed(lives, other, total - 1)
+            found, size = _placed(lives, beside, other, total - 1)
             if size < total:
                 offsets, total, order = found, size, other
             if total <= bound:
                 break
         else:
-            offsets, total = _climbed(lives, order, offsets, total, bound, tries)
+            offsets, total = _climbed(lives, beside, order, offsets, total, bound, tries)
     return dict(zip(names, offsets, strict=True)), total
 
 
@@ -105,7 +110,13 @@ def _orders(lives: Sequence[Lifetime]) -> Iterable[list[int]]:
 
 
 def _climbed(
-    lives: Sequence[Lifetime], order: list[int], offsets: list[int], total: int, bound: int, tries: int
+    lives: Sequence[Lifetime],
+    beside: Beside,
+    order: list[int],
+    offsets: list[int],
+    total: int,
+    bound: int,
+    tries: int,
 ) -> tuple[list[int], int]:
     """Let the buffer that ends highest, or one that is in its way, choose earlier, as long as that helps."""
     from random import Random
@@ -118,7 +129,7 @@ def _climbed(
         other = order.copy()
         other.remove(moved)
         other.insert(random.randrange(min(order.index(moved), order.index(top)) + 1), moved)
-        found, size = _placed(lives, other, total)
+        found, size = _placed(lives, beside, other, total)
         if size <= total:
             offsets, total, order = found, size, other
         if total <= bound:
@@ -131,31 +142,50 @@ def _together(one: Lifetime, other: Lifetime) -> bool:
 
 
 def _placed(
-    lives: Sequence[Lifetime], order: Sequence[int], most: int | None = None
+    lives: Sequence[Lifetime], beside: Beside, order: Sequence[int], most: int | None = None
 ) -> tuple[list[int], int]:
     """Offsets of buffers that choose in this order; those that live for ever lie below all others.
 
     If they need more than `most`, some are not placed.
     """
-    offsets = [0] * len(lives)
+    offsets, floor = [0] * len(lives), 0
+    for number in order:
+        if beside[number] is None:
+            offsets[number], floor = floor, floor + lives[number].bytes
+    total, taken = floor, list[tuple[int, int] | None]([None]) * len(lives)
+    for number in order:
+        near = beside[number]
+        if near is None:
+            continue
+        size, busy = lives[number].bytes, [one for other in near if (one := taken[other]) is not None]
+        busy.sort()
+        offset = _tightest_gap(busy, size, floor)
+        end = offset + size
+        offsets[number], taken[number] = offset, (offset, end)
+        if end > total:
+            total = end
+            if most is not None and total > most:
+                break
+    return offsets, total
+
+
+def _beside(lives: Sequence[Lifetime]) -> Beside:
+    """Which others live at the same time as each buffer; those that live for ever are left out."""
     start = min((life.first for life in lives), default=0)
     end = max((life.last for life in lives), default=0)
-    floor = 0
-    for number in order:
-        if lives[number].first == start and lives[number].last == end:
-            offsets[number], floor = floor, floor + lives[number].bytes
-    total, taken = floor, Taken()
-    for number in order:
-        life = lives[number]
-        if life.first == start and life.last == end:
+    found: Beside = [None if life.first == start and life.last == end else [] for life in lives]
+    now: list[tuple[int, int, list[int]]] = []
+    for number in sorted(range(len(lives)), key=lambda i: lives[i].first):
+        near = found[number]
+        if near is None:
             continue
-        offset = _tightest_gap(taken.during(life), life.bytes, floor)
-        offsets[number] = offset
-        taken.add(life, offset)
-        total = max(total, offset + life.bytes)
-        if most is not None and total > most:
-            break
-    return offsets, total
+        life = lives[number]
+        now = [one for one in now if one[1] >= life.first]
+        for other, _, theirs in now:
+            near.append(other)
+            theirs.append(number)
+        now.append((number, life.last, near))
+    return found
 
 
 class Taken:
