@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from tiling.allocate import Lifetime, allocate, peak
 from tiling.choose import placed
@@ -12,6 +11,7 @@ from tiling.level2 import used_bytes
 from tiling.making import aligned
 from tiling.nest import Nest
 from tiling.program import Image, Parcels, Program, Section, box_bytes, takes_from_others
+from tiling.records import replace
 from tiling.residence import Residence
 
 EFFORT = 2_000
@@ -141,9 +141,10 @@ class Arranger:
             first = step - ahead
             if name or first < 0 or life.first != first + 1 or not 0 <= number < len(self.nests[step].reads):
                 continue
+            if taken[first] + life.bytes > bound:
+                continue
             operand = self.nests[step].reads[number].operand
-            ready = all(write.access.operand != operand for write in self.nests[first].writes)
-            if ready and taken[first] + life.bytes <= bound:
+            if all([write.access.operand != operand for write in self.nests[first].writes]):
                 taken[first] += life.bytes
                 found[name, step, number] = Lifetime(life.bytes, first, life.last)
         return found

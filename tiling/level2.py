@@ -7,11 +7,12 @@ then constants, which stay: those that are used most and, of these, the smallest
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tiling.allocate import Lifetime, Taken
 from tiling.nest import Nest
 from tiling.program import Operand
+from tiling.records import replace
 from tiling.target import Target
 
 

@@ -65,6 +65,8 @@ class Known:
     makers: dict[object, Maker] = field(default_factory=dict)
     kinds: dict[object, int] = field(default_factory=dict)
     """A number for each structure."""
+    columns: dict[int, tuple[tuple[Candidate, ...], NDArray[np.float64]]] = field(default_factory=dict)
+    """Figures of several options, by the identity of their tuple, which stands in front of them."""
 
 
 Judge = Callable[[Program], tuple[float, float]]
@@ -269,15 +271,15 @@ class Planner:
         back: list[list[int]] = []
         spent: list[NDArray[np.float64]] = []
         for step, some in enumerate(options):
-            prices = np.array([(*choice.price, choice.need, choice.early) for choice in some])
-            cost, early, own, moved, later, need, sooner = prices.T[:, :, None]
+            cost, early, own, moved, later, need, sooner = self._columns(some)
             # Behind others, in whose room they fit, the first constants may come early.
-            both = np.where(sooner <= further, idle + aim.far * unused, idle)
+            both = np.where(sooner <= further, idle + aim.far * unused, idle) if aim.far else idle
             spared = np.where(sooner <= left, aim.early * np.minimum(early, both), 0.0)
             if step in self.spared:
                 spared = np.maximum(spared, np.minimum(early, self.spared[step] * early.max()))
             spent.append(cost - spared)
-            ways = totals + aim.moved * moved + aim.later * later + spent[-1]
+            ways = totals + aim.moved * moved if aim.moved else totals
+            ways = (ways + aim.later * later if aim.later else ways) + spent[-1]
             fronts = ways.argmin(1)
             back.append(fronts.tolist())
             hidden = spared[np.arange(len(some)), fronts]
@@ -291,6 +293,16 @@ class Planner:
             self.moved[step] = options[step][number].price.moved
             self.times[step], number = float(spent[step][number, before]), before
         return sections[::-1]
+
+    def _columns(self, some: tuple[Candidate, ...]) -> NDArray[np.float64]:
+        """What a step's options cost and need, a column for each figure."""
+        found = self.known.columns.get(id(some))
+        if found is None:
+            prices = np.array([(*choice.price, choice.need, choice.early) for choice in some])
+            found = some, prices.T[:, :, None]
+            if len(some) > 1:
+                self.known.columns[id(some)] = found
+        return found[1]
 
     def _equal(self, step: int, section: Section) -> Section:
         """The section of a step's nest that is like another, made once."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from tiling.level2 import settled
 from tiling.making import aligned
 from tiling.nest import Nest
 from tiling.program import Operand
+from tiling.records import replace
 from tiling.target import Place, Target
 
 MANY = 64
