@@ -20,7 +20,7 @@ from tosajit.frontends.common.division import floored, remainder, truncated
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.images import Sampling
 from tosajit.frontends.common.indices import gathered_nd, linear, one_hot
-from tosajit.frontends.common.ordering import running_products, running_sums
+from tosajit.frontends.common.ordering import running_greatest, running_products, running_sums
 from tosajit.frontends.common.powers import integer_power, real_power
 from tosajit.frontends.common.reduce import axes_of, place_of_greatest, reduced, shape_without
 from tosajit.frontends.common.reduce import product as product_of
@@ -204,6 +204,21 @@ def test_running_sums_and_products(axis: int, exclusive: bool, reverse: bool) ->
         expected = np.flip(expected, axis) if reverse else expected
         found = run(lambda x, f=function: f(x, axis, exclusive=exclusive, reverse=reverse), value)
         np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("extent", [1, 2, 3, 4, 5, 12, 13, 16, 17, 49, 64, 65])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_running_sums_of_any_length(axis: int, extent: int) -> None:
+    value = np.random.default_rng(extent).integers(-9, 9, (extent, extent), np.int32)
+    for function, whole in ((running_sums, np.cumsum), (running_greatest, np.maximum.accumulate)):
+        found = run(lambda x, f=function: f(x, axis, exclusive=False, reverse=False), value)
+        np.testing.assert_array_equal(found, whole(value, axis))
+
+
+def test_running_sums_of_rows_take_four_at_a_time() -> None:
+    value = np.zeros((128, 256), np.float32)
+    made = tj.compile(tj.trace(lambda x: running_sums(x, 0, exclusive=False, reverse=False), value))
+    assert len(made.stages["fuse"].values["main"].nests) == 4
 
 
 PAIRS = np.array([(a, b) for a in (-7, -4, -1, 0, 1, 4, 7) for b in (-3, -2, -1, 1, 2, 3)], np.int32).T.copy()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from math import inf, prod
 
 from tosajit import ops
@@ -18,6 +19,8 @@ from tosajit.frontends.common.tables import saturated
 from tosajit.frontends.frame import Refused
 from tosajit.tracing.tensor import Tensor
 
+_WAYS = 4
+"""How many parts of a running sum are added in one pass over the elements."""
 _FEW, PAIRS = 16, 1 << 26
 """How many of the greatest elements are looked for one by one; how many pairs are compared otherwise."""
 
@@ -45,7 +48,7 @@ def running_least(value: Tensor, axis: int, *, exclusive: bool, reverse: bool) -
 
 def running_log_sums(value: Tensor, axis: int, *, exclusive: bool, reverse: bool) -> Tensor:
     """The logarithms of sums of exponentials of the elements of a dimension up to each of them."""
-    return _running(_log_sum, -inf, value, axis, exclusive, reverse)
+    return _running(_log_sum, -inf, value, axis, exclusive, reverse, ways=2)
 
 
 def _log_sum(one: Tensor, other: Tensor) -> Tensor:
@@ -59,12 +62,21 @@ def _running(
     axis: int,
     exclusive: bool,
     reverse: bool,
+    ways: int = _WAYS,
 ) -> Tensor:
+    """Combine elements with those a step behind them, in steps that grow.
+
+    Fewer passes cost more operations: that pays where these are cheap, and rows are moved whole.
+    """
     value = ops.reverse(value, axis=axis) if reverse else value
     value = _delayed(value, axis, 1, nothing) if exclusive else value
-    step = 1
-    while step < value.shape[axis]:
-        value, step = combine(value, _delayed(value, axis, step, nothing)), 2 * step
+    step, extent = 1, value.shape[axis]
+    ways = 2 if axis == value.ndim - 1 else ways
+    while step < extent:
+        behind = range(step, min(ways * step, extent), step)
+        terms = [value, *(_delayed(value, axis, count, nothing) for count in behind)]
+        pairs = [reduce(combine, terms[first : first + 2]) for first in range(0, len(terms), 2)]
+        value, step = reduce(combine, pairs), ways * step
     return ops.reverse(value, axis=axis) if reverse else value
 
 
