@@ -15,6 +15,7 @@ from typing import Any
 
 from tiling.fuse import fuse as fused
 from tiling.in_place import in_place
+from tiling.nest import Nest
 from tiling.program import Operand, Program
 from tiling.records import dataclass
 from tiling.target import HOST
@@ -38,6 +39,7 @@ from tosajit.host.simplify import simplify as simplified
 from tosajit.host.turned import turned
 from tosajit.host.unrolled import unrolled
 from tosajit.host.windows import windows
+from tosajit.kernels.emit import emitter
 from tosajit.kernels.generic.code import everywhere, meanwhile
 from tosajit.kernels.interpreter import Interpreter
 from tosajit.kernels.link import Code, Unit, emit_program, operands_of, sources_of
@@ -131,7 +133,7 @@ def prepare(groups: Groups, options: Options) -> Groups:
         return groups
     isa = instruction_set()
     known = {**groups.segment.constants, **groups.added}
-    made = prepared(groups.nests, known, isa, *_lacking(options))
+    made = prepared(groups.nests, known, isa, *_lacking(options), _waiting(options))
     for nest, reason in made.refused.items():
         if nest.verb == "contract":
             LOG.info("%s: no array kernel, %s", members_text(nest.members), reason)
@@ -169,6 +171,22 @@ def _lacking(options: Options) -> tuple[Callable[[Unit], bool], Callable[[Unit],
         return not all(map(there, sources_of(unit)))
 
     return missing, missing
+
+
+def _waiting(options: Options) -> Callable[[Nest], bool]:
+    """Whether a reduction needs a kernel of its own that is missing: the generic one knows no free order."""
+
+    def free(nest: Nest) -> bool:
+        return nest.reduction is not None and emitter(nest).in_free_order()
+
+    def missing(nest: Nest) -> bool:
+        return free(nest) and not is_there(emitter(nest).emit().source)
+
+    if options.generic == "never" or options.checked:
+        return lambda nest: False
+    if options.generic == "always":
+        return lambda nest: free(nest) and any(write.value.op != "acc" for write in nest.writes)
+    return missing
 
 
 def plan(groups: Groups, options: Options) -> Planned:

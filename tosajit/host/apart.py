@@ -1,17 +1,19 @@
-"""A contraction apart from the work on its sums: two nests, whose kernels are there whatever that work is."""
+"""A reduction apart from the work on its results: two nests, whose kernels are there whatever it is."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tiling.expr import Expr, read
 from tiling.nest import Access, Nest, Write, along, fixed, identity, rewrite_nest, with_axes
 from tiling.normal import share_reads
 from tosajit.host.epilogue import output_steps
+from tosajit.host.unit import Prepared
 
 
 def apart(group: Nest, number: int) -> tuple[Nest, Nest] | None:
-    """The nest of a contraction's sums, and that of its results; None if the sums are its results.
+    """The nest of a reduction's sums, and that of its results; None if the sums are its results.
 
     `number` is that of the group in its program.
     """
@@ -21,6 +23,18 @@ def apart(group: Nest, number: int) -> tuple[Nest, Nest] | None:
     sums = _sums(group, f"{group.writes[0].access.operand}.{number}.sums", reduction.type)
     total = Write(sums, Expr("acc", (), reduction.type))
     return share_reads(replace(group, writes=(total,))), _results(group, sums)
+
+
+def rows_apart(made: Prepared, waits: Callable[[Nest], bool]) -> None:
+    """Do each group apart that `waits` for a kernel of its own, where its sums alone do not."""
+    for number, group in enumerate(made.groups):
+        if group in made.units or not waits(group):
+            continue
+        parts = apart(group, number)
+        if parts is not None and not waits(parts[0]):
+            access = parts[0].writes[0].access
+            made.temporaries[access.operand] = access
+            made.apart.append(([group], [*parts]))
 
 
 def _sums(group: Nest, name: str, type: str) -> Access:

@@ -11,7 +11,7 @@ from tiling.expr import reads_of, walk
 from tiling.nest import Nest
 from tosajit.arrays import Array
 from tosajit.host import reasons
-from tosajit.host.apart import apart
+from tosajit.host.apart import apart, rows_apart
 from tosajit.host.convolution import convolution
 from tosajit.host.depthwise import depthwise
 from tosajit.host.epilogue import epilogue
@@ -51,11 +51,12 @@ def prepare(
     isa: InstructionSet | None,
     lacks: Lacks = lambda unit: False,
     instead: Lacks = lambda unit: False,
+    waits: Callable[[Nest], bool] = lambda nest: False,
 ) -> Prepared:
     """Give the contractions that the array kernels can do to them; the others stay as they are.
 
     A group whose unit `lacks` kernels is also done apart, if the unit of its sums is not one that `instead`
-    has to do without.
+    has to do without. So is a reduction that `waits` for a kernel of its own, if its sums alone do not.
     """
     made = Prepared()
     for number, fused in enumerate(fourier(groups, made, constants, isa) if isa else groups):
@@ -74,6 +75,7 @@ def prepare(
             made.apart += [(found, parts)] if parts else []
     if isa:
         _move(made, constants, isa, lacks)
+    rows_apart(made, waits)
     return made
 
 

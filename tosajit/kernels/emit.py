@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tiling.expr import BYTES, Expr, reads_of, walk
-from tiling.nest import Access, Affine, Nest, Write, nest_exprs
+from tiling.nest import Access, Affine, Nest, Write, dense_strides, nest_exprs
 from tiling.records import dataclass
 from tosajit.kernels.layout import ACCUMULATOR, FLAGS, REPORT, Layout
 from tosajit.kernels.phase import FLOATING, TOGETHER, KernelText, Phase, Strided, chooses, literal
@@ -47,6 +47,12 @@ def emit(nest: Nest, accesses: Sequence[Strided], split: bool, section: int | No
     the number of the section, the number of the check, and the coordinates along the axes.
     """
     return Emitter(nest, accesses, split, section).emit()
+
+
+def emitter(nest: Nest) -> Emitter:
+    """What writes the kernel of a nest whose operands are dense, and whose tiles have whole reductions."""
+    size = len(nest.axes)
+    return Emitter(nest, [strided(one, dense_strides(one.shape), size) for one in nest.accesses], False)
 
 
 class Emitter(KernelText):
@@ -227,6 +233,11 @@ class Emitter(KernelText):
         phase.last(f"total = reload_{self._reduction_type}(row, {self._column})")
         phase.acc = "total"
         self._write_results(phase)
+
+    def in_free_order(self) -> bool:
+        """Whether LLVM chooses in which order values are combined, for the loop over a row of them."""
+        reduction = self.nest.reduction
+        return reduction is not None and reduction.scalar.name in IN_ANY_ORDER and not self.along_rows()
 
     def along_rows(self) -> bool:
         """Whether to vectorise over the last kept axis rather than over the last reduced one."""

@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from tiling.expr import BYTES, Expr, walk
-from tiling.nest import Access, Affine, Indirect, Write, access_exprs, dense_strides
+from tiling.nest import Access, Affine, Indirect, Write, access_exprs
 from tiling.program import Section
 from tiling.records import dataclass
 from tiling.scalars import HOLDS
-from tosajit.kernels.emit import IN_ANY_ORDER, Emitter, strided
+from tosajit.kernels.emit import emitter
 from tosajit.kernels.generic import steps
 from tosajit.kernels.generic.steps import CLASSES, widest
 from tosajit.kernels.generic.words import AFTER, BEFORE, EACH, ONCE
@@ -82,9 +82,7 @@ class _Writer:
 
     def __init__(self, section: Section) -> None:
         self.nest = section.nest
-        size = len(self.nest.axes)
-        views = [strided(access, dense_strides(access.shape), size) for access in self.nest.accesses]
-        self.text = Emitter(self.nest, views, False)
+        self.text = emitter(self.nest)
         self.lists: Lists = {part: [] for part in (ONCE, BEFORE, EACH, AFTER)}
         self.part, self.known = EACH, dict[object, Register]()
         self.values: dict[Expr, Register] = {}
@@ -97,7 +95,7 @@ class _Writer:
     def _reduce(self) -> None:
         reduction = self.nest.reduction
         assert reduction is not None
-        if reduction.scalar.name in IN_ANY_ORDER and not self.text.along_rows():
+        if self.text.in_free_order():
             raise UnsuitedError("the order of its sum is free, so that its own kernel may give other bits")
         total = Register(CLASSES[reduction.type])
         fill = Instruction("fill", (total.kind,), (total, _bits(reduction.initial, total.kind)), True)
