@@ -369,6 +369,16 @@ def reduced() -> nn.Module:
     return Written(forward)
 
 
+def compared() -> nn.Module:
+    """Sums over rows of what two tensors give; inputs are apart as well."""
+
+    def forward(parts: Any, *given: Tensor) -> Any:
+        pairs = zip(given[::2], given[1::2], PAIRS, strict=True)
+        return tuple([COMPARISONS[number](x, y).sum(-1) for x, y, (_, _, number) in pairs])
+
+    return Written(forward)
+
+
 ACTIVATIONS: tuple[Callable[[], nn.Module], ...] = (
     *(nn.ReLU, nn.ReLU6, nn.LeakyReLU, nn.ELU, nn.SELU, nn.CELU, nn.GELU, nn.SiLU, nn.Mish, nn.Tanh),
     *(nn.Sigmoid, nn.Softplus, nn.Softsign, nn.LogSigmoid, nn.Hardtanh, nn.Hardswish, nn.Hardsigmoid),
@@ -408,6 +418,18 @@ CASES = [
     if len(axes) == 1 or number < SEVERAL
 ]
 
+COMPARISONS: tuple[Callable[[Tensor, Tensor], Tensor], ...] = (
+    lambda x, y: x * y,
+    lambda x, y: (x - y).square(),
+    lambda x, y: (x - y).abs(),
+)
+PAIRS = [
+    (first, second, number)
+    for first, second in (((4, 6, 18), (4, 6, 18)), ((4, 6, 18), (18,)), (ROW, ROW))
+    for number in range(len(COMPARISONS))
+]
+
+
 
 Network = tuple[Callable[[], nn.Module], *tuple[Sequence[int], ...]]
 IMAGE, TOKENS = (1, 3, 32, 32), ()
@@ -426,6 +448,7 @@ NETWORKS: dict[str, Network] = {
     "rnn": (lambda: recurrent("RNN"), (1, 6, 10)),
     "activated": (activated, *((3, 12) for _ in ACTIVATIONS)),
     "reduced": (reduced, *(shape for shape, _, _ in CASES)),
+    "compared": (compared, *(shape for pair in PAIRS for shape in pair[:2])),
 }
 """What makes a network, and the shapes of its inputs; numbers of tokens have none."""
 
