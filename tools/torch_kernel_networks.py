@@ -430,7 +430,6 @@ PAIRS = [
 ]
 
 
-
 Network = tuple[Callable[[], nn.Module], *tuple[Sequence[int], ...]]
 IMAGE, TOKENS = (1, 3, 32, 32), ()
 NETWORKS: dict[str, Network] = {
