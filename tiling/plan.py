@@ -84,20 +84,28 @@ def _best(found: Sequence[Timed], judge: Judge | None) -> Program | Infeasible:
     if judge is None or isinstance(first.program, Infeasible):
         return first.program
     near = [one for one in found if one.time <= DOUBT * first.time and isinstance(one.program, Program)]
-    costs = [judge(one.program) for one in near if isinstance(one.program, Program)]
-    best = preferred(costs)
-    one, cost = near[best], costs[best]
-    planner = one.planner
-    if planner is None:
+    ways = [_roomy(one, judge(one.program), judge) for one in near if isinstance(one.program, Program)]
+    costs = [cost for _, cost in ways]
+    one, cost = ways[preferred(costs)]
+    if one.planner is None:
         return one.program
     bound = (1 + GIVEN) * min(cost for cost, _ in costs)
-    one, cost = planner.sparer(one, cost, bound, GIVEN * cost[0], judge)
-    # What is left of a scratchpad is the user's, unless it is worth its room.
+    spared, less = one.planner.sparer(one, cost, bound, GIVEN * cost[0], judge)
+    return one.program if spared is one else _roomy(spared, less, judge)[0].program
+
+
+def _roomy(one: Timed, cost: tuple[float, float], judge: Judge) -> tuple[Timed, tuple[float, float]]:
+    """A program with its cost, or one of the same sections in all of the scratchpad.
+
+    What is left of a scratchpad is the user's, unless it is worth its room.
+    """
     for steps in (AHEAD, FAR_AHEAD):
-        roomy = planner.roomy(one, steps)
-        if roomy is not None and (less := judge(roomy))[0] < (1 - GIVEN) * cost[0]:
-            one, cost = one._replace(program=roomy), less
-    return one.program
+        roomy = one.planner.roomy(one, steps) if one.planner and one.steps < steps else None
+        if roomy is None or isinstance(roomy.program, Infeasible):
+            continue
+        if (less := judge(roomy.program))[0] < (1 - GIVEN) * cost[0]:
+            one, cost = roomy, less
+    return one, cost
 
 
 def preferred(costs: Sequence[tuple[float, float]]) -> int:

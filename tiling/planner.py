@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiling.addresses import EFFORT, Addresses, Ahead, Arranger, images_of
+from tiling.addresses import AHEAD, EFFORT, Addresses, Ahead, Arranger, images_of
 from tiling.allocate import Taken, allocate, fill
 from tiling.choose import Candidate, Choices, Estimate, Price, choose, least_boxes
 from tiling.making import Maker, aligned
@@ -90,6 +90,8 @@ class Timed(NamedTuple):
     time: float
     line: Line | None = None
     planner: Planner | None = None
+    steps: int = 0
+    """So many steps early constants come if there is room in all of the scratchpad; 0 if it is spared."""
 
 
 def too_large(nest: Nest, target: Target) -> Infeasible:
@@ -162,18 +164,20 @@ class Planner:
 
     def timed(self, program: Program) -> Timed:
         """The last program with its time and sections."""
-        return Timed(program, self.time, self._chosen(), self)
+        steps = AHEAD if self.target.values == "offchip" else 0
+        return Timed(program, self.time, self._chosen(), self, steps)
 
-    def roomy(self, one: Timed, steps: int) -> Program | None:
+    def roomy(self, one: Timed, steps: int) -> Timed | None:
         """The same sections in all of the scratchpad, where more constants come so many steps early.
 
         None if that changes nothing.
         """
         if one.line is None or one.line.inside != self.residence.inside:
             return None
-        self.sections = list(one.line.sections)
-        found = self._arranger().roomy(steps)
-        return None if found == one.program else found
+        program = self._arranged(one.line.sections, steps)
+        if program is None or program == one.program:
+            return None
+        return one._replace(program=program, steps=steps)
 
     def sparer(
         self, one: Timed, cost: tuple[float, float], bound: float, worth: float, judge: Judge
@@ -193,15 +197,20 @@ class Planner:
         steps.sort(key=lambda step: later[step] / spared[step])
         sections, together = list(own.sections), -(-len(steps) // TRIES)
         for first in range(0, len(steps), together):
-            self.sections = list(sections)
+            tried = list(sections)
             for step in steps[first : first + together]:
-                self.sections[step] = other.sections[step]
-            program = self._arranger().program()
+                tried[step] = other.sections[step]
+            program = self._arranged(tried, one.steps)
             found = (inf, inf) if program is None else judge(program)
             if program is not None and found[0] <= bound and found[1] < cost[1]:
-                sections, cost = self.sections, found
-                one = Timed(program, one.time, own._replace(sections=tuple(sections)), self)
+                sections, cost = tried, found
+                one = one._replace(program=program, line=own._replace(sections=tuple(sections)))
         return one, cost
+
+    def _arranged(self, sections: Sequence[Section], steps: int) -> Program | None:
+        """The program of sections, where constants come so many steps early if there is room."""
+        arranger = Arranger(self.nests, self.residence, sections, self.ahead)
+        return arranger.roomy(steps) if steps else arranger.program()
 
     def _moving_less(self) -> Line | None:
         """What is chosen if bytes count for themselves, where each step has a choice."""

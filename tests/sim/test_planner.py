@@ -18,14 +18,17 @@ import sim
 import tosajit as tj
 from sim.analytic import Workload, evaluate
 from sim.events import simulate
-from sim.planning import NEVER, estimator
+from sim.planning import NEVER, estimator, judge
 from tests.planning.drawing import Chain
 from tests.planning.running import check_program
 from tests.planning.test_cascade import layers
 from tests.planning.test_cascade_stripes import networks
 from tests.sim.drawing import machines
+from tiling.addresses import FAR_AHEAD
 from tiling.choose import Price
+from tiling.in_place import known_operands
 from tiling.plan import plan
+from tiling.planner import Known, Planner
 from tiling.program import Image, Operand, Program, Section
 from tiling.target import Target
 from tosajit import ops
@@ -297,3 +300,15 @@ def test_no_group_could_move_less_at_hardly_more_time(name: str) -> None:
         if not choice.boxes:
             other = tj.simulate(graph, name, plan=tj.plan(graph, name, mapping={group: COPIED}))
             assert other.cycles > 1.005 * own.cycles or other.offchip_bytes >= 0.99 * own.offchip_bytes
+
+
+def test_what_may_be_best_is_looked_at_in_all_of_the_scratchpad() -> None:
+    machine, groups = sim.machine("ethos-u55-256"), groups_of("resnet8")
+    operands, cost, estimate = stored_operands(groups, machine), judge(machine), estimator(machine)
+    own = plan(groups.nests, operands, machine.target, estimate, cost)
+    planner = Planner(groups.nests, known_operands(groups.nests, operands), machine.target, estimate, Known())
+    planner.residence.settle()
+    roomy = [planner.roomy(one, FAR_AHEAD) for one in (*planner.programs(), *planner.sparing())]
+    times = [cost(one.program)[0] for one in roomy if one and isinstance(one.program, Program)]
+    assert isinstance(own, Program)
+    assert cost(own)[0] <= 1.005 * min(times)
