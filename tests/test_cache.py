@@ -18,7 +18,15 @@ import pytest
 from tosajit import kernels
 from tosajit.cli import main
 from tosajit.kernels import objects
-from tosajit.kernels.cache import LOCKS, cache_bytes, cache_folder, cached_objects, clear_cache, trim
+from tosajit.kernels.cache import (
+    LOCKS,
+    CacheWarning,
+    cache_bytes,
+    cache_folder,
+    cached_objects,
+    clear_cache,
+    trim,
+)
 
 SOURCE = """
 from tosajit.kernels.intrinsics import load_i64, store_i64
@@ -226,6 +234,50 @@ def test_what_killed_processes_have_left_is_removed(cache: Path) -> None:
         os.utime(cache / f".writing-{name}", (now - age, now - age))
     ran(TOSAJIT_CACHE=str(cache))
     assert [path.name for path in cache.glob(".writing-*")] == [".writing-fresh"]
+
+
+def left(path: Path, age: float = 7200) -> None:
+    path.write_bytes(b"part")
+    os.utime(path, (time.time() - age,) * 2)
+
+
+def test_what_killed_processes_have_left_is_removed_if_the_disk_is_full(cache: Path) -> None:
+    """Else it would stay there for ever, and the disk would be full."""
+    put(cache, b"")
+    left(cache / ".writing-old")
+    ran(FULL, TOSAJIT_CACHE=str(cache))
+    assert not [*cache.glob(".writing-*")]
+
+
+def test_a_process_that_lives_long_removes_what_others_have_left_whenever_it_trims(cache: Path) -> None:
+    for name in ("first", "second"):
+        left(cache / f".writing-{name}")
+        left(cache / ".writing-fresh", 0)
+        trim(1 << 31)
+        assert [path.name for path in cache.glob(".writing-*")] == [".writing-fresh"]
+
+
+def test_a_link_among_what_is_left_is_as_old_as_itself_and_leads_nowhere(cache: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    for name, age in (("fresh", 0), ("old", 7200)):
+        left(tmp_path / "other" / name, age)
+        (cache / f".writing-{name}").symlink_to(tmp_path / "other" / name)
+    long_ago = time.time() - 7200
+    os.utime(cache / ".writing-fresh", (long_ago, long_ago), follow_symlinks=False)
+    trim(1 << 31)
+    assert [path.name for path in cache.glob(".writing-*")] == [".writing-old"]
+    assert len([*(tmp_path / "other").iterdir()]) == 2
+
+
+@pytest.mark.parametrize("spoil", SPOILING)
+def test_nothing_is_removed_from_a_folder_that_others_can_write(
+    cache: Path, spoil: Callable[[Path], str]
+) -> None:
+    left(cache / ".writing-old")
+    spoil(cache)
+    with pytest.warns(CacheWarning):
+        trim(1 << 31)
+    assert (cache / ".writing-old").exists()
 
 
 @pytest.mark.parametrize("empty", [clear_cache, partial(trim, 0)])

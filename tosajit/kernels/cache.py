@@ -127,9 +127,9 @@ def write(name: str, data: bytes | Iterable[bytes | memoryview], folder: Path | 
         return
     with suppress(OSError):
         _make(folder)
+        _remove_stale(folder)  # first: what a full disk has room for may be what others have left
         with _opened(folder), replacing(folder / name, 0o600) as file:
             file.writelines([data] if isinstance(data, bytes) else data)
-        _remove_stale(folder)
 
 
 def claim(name: str, folder: Path | None = None) -> bool:
@@ -214,7 +214,12 @@ def cached_graphs() -> int:
 
 
 def trim(most: int) -> None:
-    """Delete what is kept whole and has not been used for longest, until the rest has so many bytes."""
+    """Delete what is kept whole and has not been used for longest, until the rest has so many bytes.
+
+    What others have begun to write and left goes, too.
+    """
+    if (folder := cache_folder()) is not None:
+        _sweep(folder)
     found = []
     for path in _files():
         with suppress(OSError):
@@ -271,12 +276,23 @@ def _make(folder: Path) -> None:
 
 @functools.cache
 def _remove_stale(folder: Path) -> None:
-    """Delete what processes that were killed had begun to write; a process looks once."""
+    """Delete what processes that were killed had begun to write; a process looks once, and when it trims."""
+    _sweep(folder)
+
+
+def _sweep(folder: Path) -> None:
+    """Delete what has been written for too long; a writer that comes back finds it gone, and keeps nothing.
+
+    Neither what a link leads to nor, where systems can tell, what lies in a folder that has taken this one's
+    place is looked at.
+    """
     long_ago = time.time() - STALE_SECONDS
-    for path in folder.glob(f"{PART}*"):
-        with suppress(OSError):
-            if path.stat().st_mtime < long_ago:
-                path.unlink()
+    with suppress(OSError), _opened(folder) as within:
+        for name in os.listdir(folder if within is None else within):
+            path = folder / name if within is None else name
+            with suppress(OSError):
+                if name.startswith(PART) and os.lstat(path, dir_fd=within).st_mtime < long_ago:
+                    os.unlink(path, dir_fd=within)
 
 
 @contextmanager
