@@ -54,6 +54,12 @@ def test_what_is_slower_than_the_margin_is_an_exception() -> None:
     assert "near" not in text
 
 
+def test_exceptions_are_told_when_they_are_found(capsys: pytest.CaptureFixture[str]) -> None:
+    for one in (laws.Check("clock", "near", 1.004), laws.Check("clock", "far", 1.2)):
+        assert laws.told(one) is check
+    assert capsys.readouterr().err == "+20.0% clock: far\n"
+
+
 def roomier(seed: int, graph: tj.Graph, factor: float, name: str = "scratchpad") -> float:
     """The time of a graph on a drawn machine with so many times the scratchpad, for one with its own."""
     law, base = next(law for law in LAWS if law.name == name), machine(seed)
