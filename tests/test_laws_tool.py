@@ -56,7 +56,7 @@ def test_what_is_slower_than_the_margin_is_an_exception() -> None:
 
 def test_exceptions_are_told_when_they_are_found(capsys: pytest.CaptureFixture[str]) -> None:
     for one in (laws.Check("clock", "near", 1.004), laws.Check("clock", "far", 1.2)):
-        assert laws.told(one) is check
+        assert laws.told(one) is one
     assert capsys.readouterr().err == "+20.0% clock: far\n"
 
 
