@@ -142,6 +142,16 @@ def test_convolutions_to_many_channels_stay_what_they_are(channels: int) -> None
     assert verbs(made) == ["contract"]
 
 
+@pytest.mark.parametrize("dilation", [1, 2])
+def test_what_transforms_do_in_less_time_is_left_to_them(dilation: int) -> None:
+    weights, gaps = drawn(33, 3, 3, 128, seed=4), (dilation, dilation)
+    made = compiled(
+        lambda x: ops.conv2d(x, weights, pad=gaps + gaps, stride=(1, 1), dilation=gaps),
+        drawn(1, 28, 28, 128),
+    )
+    assert verbs(made) == ["contract"]
+
+
 def test_weights_that_are_no_constants_stay_in_one_step() -> None:
     made = compiled(
         lambda x, w: ops.conv2d(x, w, pad=(1, 1, 1, 1), stride=(1, 1), dilation=(1, 1)),

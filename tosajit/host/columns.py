@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from math import prod
+from math import inf, prod
 
 from tiling.expr import Expr, acc, call, const, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write, along, fixed, identity, rewrite_nest
@@ -18,8 +18,10 @@ from tiling.normal import normalise
 from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.host.match import Match, match
+from tosajit.host.phases import MOST as PARTS
 from tosajit.host.turned import ending_in
 from tosajit.host.unrolled import MOST, at_point
+from tosajit.kernels.contract.squares_blocking import SquareBlocking
 from tosajit.kernels.sets.description import InstructionSet
 
 PASS = 16
@@ -73,6 +75,18 @@ class Part:
         shape = self.found.geometry
         return shape.positions * shape.depth * -(-shape.out_channels // lanes) * lanes
 
+    def products_by_squares(self, isa: InstructionSet) -> float:
+        """How many take as long as to do it by Winograd's transforms (`squares.py`).
+
+        No end where these are not allowed, or gain little, as with a single register of columns.
+        """
+        shape = self.found.geometry
+        parts = replace(shape, dilation=(1, 1, 1)) if prod(shape.dilation) <= PARTS else shape
+        blocking = SquareBlocking(parts, isa)
+        if not (self.reduction.by_transforms and blocking.possible and shape.out_channels > isa.lanes):
+            return inf
+        return self.products(isa.lanes) * blocking.steps / blocking.plain_steps
+
 
 def columns(groups: Sequence[Nest], constants: Mapping[str, Array], isa: InstructionSet | None) -> Made:
     """The groups, where it pays in two steps: products, and sums of them."""
@@ -118,7 +132,8 @@ def _pays(parts: Sequence[Part], isa: InstructionSet) -> bool:
     count, type = prod(rows), parts[0].image.type
     lanes, at_once = isa.tiles_of("f32").lanes, 1 if type == "f32" else 4 // isa.byte_width
     each = depth * -(-count // lanes) * lanes + at_once * PASS * count
-    return prod(extents) * each < sum(part.products(lanes) for part in parts)
+    instead = sum(min(part.products(lanes), part.products_by_squares(isa.tiles_of("f32"))) for part in parts)
+    return prod(extents) * each < instead
 
 
 def _products(part: Part, number: int) -> tuple[list[Nest], Access, dict[str, Access]]:
