@@ -142,6 +142,15 @@ def test_convolutions_to_many_channels_stay_what_they_are(channels: int) -> None
     assert verbs(made) == ["contract"]
 
 
+def test_what_transforms_of_bytes_do_in_less_time_is_left_to_them() -> None:
+    random = np.random.default_rng(9)
+    value = random.integers(-128, 128, (1, 14, 14, 256), dtype=np.int8)
+    weights = random.integers(-9, 10, (36, 3, 3, 256), dtype=np.int8)
+    zeros = np.zeros(36, np.int32), np.array([5], np.int8), np.zeros(1, np.int8)
+    made = compiled(lambda x: ops.conv2d(x, weights, *zeros, pad=(1, 1, 1, 1)), value)
+    assert verbs(made) == ["contract"]
+
+
 @pytest.mark.parametrize("dilation", [1, 2])
 def test_what_transforms_do_in_less_time_is_left_to_them(dilation: int) -> None:
     weights, gaps = drawn(33, 3, 3, 128, seed=4), (dilation, dilation)

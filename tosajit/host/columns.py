@@ -22,6 +22,7 @@ from tosajit.host.phases import MOST as PARTS
 from tosajit.host.turned import ending_in
 from tosajit.host.unrolled import MOST, at_point
 from tosajit.kernels.contract.squares_blocking import SquareBlocking
+from tosajit.kernels.contract.winograd_blocking import SquaresBlocking, WinogradBlocking
 from tosajit.kernels.sets.description import InstructionSet
 
 PASS = 16
@@ -75,17 +76,22 @@ class Part:
         shape = self.found.geometry
         return shape.positions * shape.depth * -(-shape.out_channels // lanes) * lanes
 
-    def products_by_squares(self, isa: InstructionSet) -> float:
-        """How many take as long as to do it by Winograd's transforms (`squares.py`).
+    def products_by_transforms(self, isa: InstructionSet) -> float:
+        """How many take as long as to do it by Winograd's transforms, of int8 or float32.
 
-        No end where these are not allowed, or gain little, as with a single register of columns.
+        No end where these are not allowed, or gain little, as for float32 with a single register of columns.
         """
-        shape = self.found.geometry
+        shape, floats = self.found.geometry, isa.tiles_of("f32")
+        if self.image.type == "i8":
+            words = isa.words or isa
+            along_x, both = WinogradBlocking(shape, words), SquaresBlocking(shape, words)
+            share = 1 / 4 if both.pays else 1 / 2 if along_x.pays else inf
+            return self.products(floats.lanes) * share * isa.byte_width / words.byte_width
         parts = replace(shape, dilation=(1, 1, 1)) if prod(shape.dilation) <= PARTS else shape
-        blocking = SquareBlocking(parts, isa)
-        if not (self.reduction.by_transforms and blocking.possible and shape.out_channels > isa.lanes):
+        blocking = SquareBlocking(parts, floats)
+        if not (self.reduction.by_transforms and blocking.possible and shape.out_channels > floats.lanes):
             return inf
-        return self.products(isa.lanes) * blocking.steps / blocking.plain_steps
+        return self.products(floats.lanes) * blocking.steps / blocking.plain_steps
 
 
 def columns(groups: Sequence[Nest], constants: Mapping[str, Array], isa: InstructionSet | None) -> Made:
@@ -132,7 +138,7 @@ def _pays(parts: Sequence[Part], isa: InstructionSet) -> bool:
     count, type = prod(rows), parts[0].image.type
     lanes, at_once = isa.tiles_of("f32").lanes, 1 if type == "f32" else 4 // isa.byte_width
     each = depth * -(-count // lanes) * lanes + at_once * PASS * count
-    instead = sum(min(part.products(lanes), part.products_by_squares(isa.tiles_of("f32"))) for part in parts)
+    instead = sum(min(part.products(lanes), part.products_by_transforms(isa)) for part in parts)
     return prod(extents) * each < instead
 
 
