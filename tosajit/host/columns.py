@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from math import inf, prod
+from math import prod
 
 from tiling.expr import Expr, acc, call, const, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write, along, fixed, identity, rewrite_nest
@@ -71,27 +71,29 @@ class Part:
         assert self.nest.reduction is not None
         return self.nest.reduction
 
-    def products(self, lanes: int) -> int:
-        """How many are computed in registers of so many columns."""
+    def products(self, isa: InstructionSet) -> float:
+        """How many are computed in registers, or take as long as Winograd's transforms where these do it."""
         shape = self.found.geometry
-        return shape.positions * shape.depth * -(-shape.out_channels // lanes) * lanes
+        return (
+            shape.positions * shape.depth * isa.tiles_of("f32").padded(shape.out_channels) * self._share(isa)
+        )
 
-    def products_by_transforms(self, isa: InstructionSet) -> float:
-        """How many take as long as to do it by Winograd's transforms, of int8 or float32.
+    def _share(self, isa: InstructionSet) -> float:
+        """What part of the time of all products Winograd's transforms take, of int8 or float32.
 
-        No end where these are not allowed, or gain little, as for float32 with a single register of columns.
+        All of it where they must not, or gain little, as for float32 with a single register of columns.
         """
         shape, floats = self.found.geometry, isa.tiles_of("f32")
         if self.image.type == "i8":
             words = isa.words or isa
             along_x, both = WinogradBlocking(shape, words), SquaresBlocking(shape, words)
-            share = 1 / 4 if both.pays else 1 / 2 if along_x.pays else inf
-            return self.products(floats.lanes) * share * isa.byte_width / words.byte_width
+            share = 1 / 4 if both.pays else 1 / 2 if along_x.pays else 1.0
+            return min(1.0, share * words.byte_width / isa.byte_width)
         parts = replace(shape, dilation=(1, 1, 1)) if prod(shape.dilation) <= PARTS else shape
         blocking = SquareBlocking(parts, floats)
-        if not (self.reduction.by_transforms and blocking.possible and shape.out_channels > floats.lanes):
-            return inf
-        return self.products(floats.lanes) * blocking.steps / blocking.plain_steps
+        if not (self.reduction.by_transforms and blocking.pays and shape.out_channels > floats.lanes):
+            return 1.0
+        return blocking.steps / blocking.plain_steps
 
 
 def columns(groups: Sequence[Nest], constants: Mapping[str, Array], isa: InstructionSet | None) -> Made:
@@ -136,10 +138,9 @@ def _pays(parts: Sequence[Part], isa: InstructionSet) -> bool:
     """
     (*extents, depth), (*rows, _) = parts[0].image.shape, parts[0].weights.shape
     count, type = prod(rows), parts[0].image.type
-    lanes, at_once = isa.tiles_of("f32").lanes, 1 if type == "f32" else 4 // isa.byte_width
-    each = depth * -(-count // lanes) * lanes + at_once * PASS * count
-    instead = sum(min(part.products(lanes), part.products_by_transforms(isa)) for part in parts)
-    return prod(extents) * each < instead
+    at_once = 1 if type == "f32" else 4 // isa.byte_width
+    each = depth * isa.tiles_of("f32").padded(count) + at_once * PASS * count
+    return prod(extents) * each < sum(part.products(isa) for part in parts)
 
 
 def _products(part: Part, number: int) -> tuple[list[Nest], Access, dict[str, Access]]:
