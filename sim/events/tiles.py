@@ -18,6 +18,8 @@ from tiling.program import Image, Loop, Section
 
 Range = tuple[int, int]
 """First point and end along an axis."""
+Dimension = tuple[Affine, int, int]
+"""Of a box: its index, the extent of the operand, and the step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ class Tiles:
     def _walk(self, depth: int) -> Walk:
         loop = self.section.loops[depth]
         extent, count = self.section.nest.axes[loop.axis].extent, loop.count
-        dimensions, distinct = self._moved(depth)
+        alone, joined = self._moved(depth)
 
         def ranges(step: int) -> list[tuple[int, int]]:
             span = (step * loop.step, min((step + 1) * loop.step, extent))
@@ -84,15 +86,12 @@ class Tiles:
         def key(step: int) -> tuple[int, ...]:
             there = ranges(step)
             low, high = there[loop.axis]
-            lengths = [_clipped(index, size, every, there) for index, size, every in dimensions]
-            return (high - low, step if distinct else 0, *lengths)
+            lengths = [_clipped(index, size, every, there) for index, size, every in alone]
+            return (high - low, step if _leaves(joined, there) else -1, *lengths)
 
         def clipped(step: int) -> bool:
-            ends = [(_ends(index, ranges(step)), size) for index, size, _ in dimensions]
-            return any(low < 0 or high >= size for (low, high), size in ends)
+            return _leaves([*alone, *joined], ranges(step))
 
-        if distinct:
-            return _classes(loop.axis, loop.step, extent, [(key(step), step, 1) for step in range(count)])
         low, high = 0, count - 2
         while low < high and clipped(low):
             low += 1
@@ -104,20 +103,20 @@ class Tiles:
         steps += [(key(step), step, 1) for step in range(max(high + 1, low), count)]
         return _classes(loop.axis, loop.step, extent, steps)
 
-    def _moved(self, depth: int) -> tuple[list[tuple[Affine, int, int]], bool]:
-        """Dimensions of boxes that a loop moves alone; whether one is moved by several and may be clipped."""
-        loops, dimensions, distinct = self.section.loops, [], False
+    def _moved(self, depth: int) -> tuple[list[Dimension], list[Dimension]]:
+        """Dimensions of boxes that a loop moves alone, and those that it moves with others.
+
+        Where one of the latter may be clipped, what is left of it depends on where the others are.
+        """
+        loops, alone, joined = self.section.loops, list[Dimension](), list[Dimension]()
         axis = loops[depth].axis
         for access, image in self.images:
             for index, extent, every in zip(access.index, access.shape, _steps(access, image), strict=True):
                 if depth >= image.level or not isinstance(index, Affine) or not index.coefficients[axis]:
                     continue
-                if sum(1 for loop in loops[: image.level] if index.coefficients[loop.axis]) == 1:
-                    dimensions.append((index, extent, every))
-                else:
-                    lowest, highest = _ends(index, self.full)
-                    distinct = distinct or lowest < 0 or highest >= extent
-        return dimensions, distinct
+                moving = sum(1 for loop in loops[: image.level] if index.coefficients[loop.axis])
+                (alone if moving == 1 else joined).append((index, extent, every))
+        return alone, joined
 
 
 class Boxes:
@@ -228,6 +227,12 @@ def _ends(index: Affine, ranges: Sequence[Range]) -> Range:
         elif c < 0:
             low, high = low + c * (end - 1), high + c * begin
     return low, high
+
+
+def _leaves(dimensions: Sequence[Dimension], ranges: Sequence[Range]) -> bool:
+    """Whether boxes of these ranges are clipped in one of the dimensions."""
+    ends = [(_ends(index, ranges), size) for index, size, _ in dimensions]
+    return any(low < 0 or high >= size for (low, high), size in ends)
 
 
 def _clipped(index: Affine, extent: int, step: int, ranges: Sequence[Range]) -> int:

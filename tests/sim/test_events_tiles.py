@@ -92,6 +92,14 @@ def test_boxes_with_gaps_move_only_what_is_met() -> None:
     assert rows_and_run(source, packed, (3, 30)) == (3, 30)
 
 
+def test_tiles_inside_of_borders_are_alike_along_rows_that_two_loops_move() -> None:
+    source = Access("a", "i8", (50,), (Affine((1, 1), -1),), const(0, "i8"))
+    target = Access("b", "i8", (50, 3), (Affine((1, 0)), Affine((0, 1))))
+    nest = Nest("map", (Axis("y", 50), Axis("ky", 3)), (source,), (Write(target, read(0, "i8")),))
+    kinds = Tiles(Section(nest, (Loop(0, 5, 10), Loop(1, 1, 3)), (Image(0, (5,), 5, 2), None)))
+    assert [walk.runs for walk in kinds.walks] == [((0, 1), (1, 8), (2, 1)), ((0, 1), (1, 1), (2, 1))]
+
+
 def test_full_rows_are_one_run() -> None:
     access = Access("a", "i8", (4, 5, 6), ())
     image = Image(0, (2, 5, 6), 60, 1)
