@@ -18,7 +18,7 @@ from tosajit.compiler.options import Options
 from tosajit.dtypes import INT8
 from tosajit.kernels import cache
 from tosajit.runtime import keeping, kept, making
-from tosajit.runtime.archive import Blobs, packed, unpacked
+from tosajit.runtime.archive import ArchiveError, Blobs, packed, unpacked
 from tosajit.runtime.called import CustomCall
 from tosajit.runtime.executable import Executable
 from tosajit.runtime.storing import stored
@@ -42,6 +42,27 @@ def test_blobs_begin_at_lines_of_the_cache_and_come_back_as_they_were(length: in
     assert whole[64 : 64 + size] == json.dumps(header, separators=(",", ":"), sort_keys=True).encode()
 
 
+@pytest.mark.parametrize("sizes", [SIZES, (5000,), (4096, 4000, 8200), ()])
+def test_no_word_of_an_archive_can_change_alone(sizes: tuple[int, ...]) -> None:
+    random = np.random.default_rng(len(sizes))
+    arrays = [random.integers(0, 256, size).astype(np.uint8) for size in sizes]
+    whole = b"".join(packed({}, [array.data for array in arrays]))
+    for place in range(0, len(whole), 8):
+        damaged = bytearray(whole)
+        damaged[place + place // 8 % 8] ^= 1 << place % 7
+        with pytest.raises(ArchiveError):
+            unpacked(memoryview(damaged))
+
+
+def test_pages_of_an_archive_cannot_change_places() -> None:
+    one, other = np.ones(4096, np.uint8), np.zeros(4096, np.uint8)
+    whole = b"".join(packed({}, [one.data, other.data]))
+    start = whole.index(one.tobytes())
+    swapped = whole[:start] + other.tobytes() + one.tobytes() + whole[start + 8192 :]
+    with pytest.raises(ArchiveError, match="another digest"):
+        unpacked(memoryview(swapped))
+
+
 def test_an_array_is_one_blob_however_often_it_is_added() -> None:
     blobs, one = Blobs(), np.arange(6, dtype=np.int16).reshape(2, 3)
     text = b"text"
@@ -55,12 +76,17 @@ def small() -> tj.Graph:
 
 @pytest.fixture
 def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The names of what is put into the cache, which has nothing."""
+    """The names of the executables that are put into the cache, which has nothing."""
+
+    def write(name: str, data: object, folder: object = None) -> None:
+        if name.endswith(cache.EXECUTABLE):
+            names.append(name)
+
     for variable in keeping.EXPLAINED:
         monkeypatch.delenv(variable, raising=False)
     names: list[str] = []
     monkeypatch.setattr(cache, "mapped", lambda name: None)
-    monkeypatch.setattr(cache, "write", lambda name, parts: names.append(name))
+    monkeypatch.setattr(cache, "write", write)
     monkeypatch.setattr(cache, "trim", lambda most: None)
     return names
 

@@ -21,7 +21,7 @@ from tiling.target import HOST
 from tosajit.compiler.options import Options
 from tosajit.frontends import formats, kept
 from tosajit.kernels import cache
-from tosajit.kernels.lines import address_of
+from tosajit.kernels.lines import address_of, read_aligned
 from tosajit.log import LOG
 from tosajit.runtime import kept as executables
 from tosajit.runtime.archive import packed, unpacked
@@ -257,6 +257,21 @@ def test_a_model_with_files_beside_it_is_read_anew(folder: Path, tmp_path: Path,
     assert len([*folder.glob("*.tjg")]) == 1
     assert formats._names_files(model[:9] + b"location", model[:9])
     assert not formats._names_files(MODEL.read_bytes() + b"location", MODEL.read_bytes()[:99])
+    for count, is_whole in ((2, lambda: False), (3, lambda: True)):
+        kept.through_cache(model + bytes(9), None, None, lambda: tj.load(MODEL), True, is_whole)
+        assert len([*folder.glob("*.tjg")]) == count  # with that of the model of TFLite
+
+
+def test_a_file_is_read_into_memory_that_nobody_can_change(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    for size in (0, 1, 5000):
+        path.write_bytes(bytes(range(256)) * 20)
+        with path.open("r+b") as file:
+            file.truncate(size)
+        data = read_aligned(path)
+        assert data == path.read_bytes()
+        assert data.readonly
+        assert address_of(np.frombuffer(data, np.uint8)) % 64 == 0 or not size
 
 
 def test_least_used_graphs_make_room(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from os.path import isfile, lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,8 @@ from tosajit.garbage import keeps_garbage
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
 from tosajit.graph.given import graph_for
-from tosajit.storage import file_errors, read_file
+from tosajit.kernels.lines import read_aligned
+from tosajit.storage import file_errors
 
 if TYPE_CHECKING:
     from tosajit.frontends.nnef.loading import Attribute, Weights
@@ -91,7 +91,7 @@ def load(
 
         return from_tensorflow(source, shapes=shapes, signature=signature)
     _refuse_folders(Path(source))
-    data = read_file(source)
+    data = read_aligned(source)
     with file_errors(source):
         if Path(source).suffix == ".mlir" or _is_mlir(bytes(data[:_SEEN])):
             _refuse_constants(constants)
@@ -114,11 +114,12 @@ def load_bytes(
     def lower() -> Graph:
         return _lowered(data, head, signature, shapes, folder, constants)
 
-    if head[4:8] == b"TOSA" or constants is not None or (folder and _names_files(data, head)):
+    if head[4:8] == b"TOSA" or constants is not None:
         return lower()
     from tosajit.frontends.kept import through_cache
 
-    return through_cache(data, signature, shapes, lower)
+    lasts = folder is not None  # nobody else has what was read from a file
+    return through_cache(data, signature, shapes, lower, lasts, lambda: not _names_files(data, head))
 
 
 def _lowered(
@@ -214,6 +215,8 @@ def _refuse(nnef: Mapping[str, object]) -> None:
     """Refuse what only NNEF models have use for."""
     for name, value in nnef.items():
         if value is not None:
+            from difflib import get_close_matches
+
             near = get_close_matches(name, _CHOICES, 1)
             remedy = f"did you mean {near[0]}?" if near else "leave it out"
             option = f" ({_OPTIONS[name]})" if name in _OPTIONS else ""
@@ -254,7 +257,7 @@ def _is_onnx(head: bytes) -> bool:
 
 def _names_files(data: Bytes, head: bytes) -> bool:
     """Whether a model may have constants in files beside it: ONNX has their names behind this word."""
-    return _is_onnx(head) and b"location" in bytes(data)
+    return _is_onnx(head) and re.search(b"location", data) is not None
 
 
 _FORMATS: tuple[tuple[Callable[[bytes], bool], str], ...] = (

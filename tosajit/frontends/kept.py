@@ -27,7 +27,7 @@ from tosajit.kernels import cache
 from tosajit.kernels.lines import address_of
 from tosajit.log import LOG
 from tosajit.operators import OPERATORS
-from tosajit.runtime.archive import Blobs, digest_of, unpacked
+from tosajit.runtime.archive import Blobs, unpacked
 from tosajit.runtime.keeping import frozen, is_explained, put, sources
 
 WORTH_SECONDS = 0.05
@@ -37,20 +37,28 @@ DAMAGE = (LookupError, TypeError, ValueError, AttributeError)
 
 
 def through_cache(
-    data: Bytes, signature: str | None, shapes: Shapes | None, lower: Callable[[], Graph]
+    data: Bytes,
+    signature: str | None,
+    shapes: Shapes | None,
+    lower: Callable[[], Graph],
+    lasts: bool,
+    is_whole: Callable[[], bool],
 ) -> Graph:
-    """What `lower` makes of a file, from the cache if it is there; `data` and the choices say all of it."""
+    """What `lower` makes of a file, from the cache if it is there; `data` and the choices say all of it.
+
+    What is not, `is_whole` tells, and it is not kept. Unless `data` `lasts`, somebody could change it later.
+    """
     name = _name(data, signature, shapes)
-    if name and (found := _find(name, data)):
+    if name and (found := _find(name, data, lasts)):
         return found
-    if not name:
+    if not name or not is_whole():
         return lower()
     from tosajit.frontends.heard import heard
 
     began = perf_counter()
     graph, silent = heard(lower)
     if silent and perf_counter() - began > WORTH_SECONDS and _keep(name, graph, data):
-        return _find(name, data) or graph  # whose executable has the name that others will look for
+        return _find(name, data, lasts) or graph  # whose executable has the name that others will look for
     return graph
 
 
@@ -81,14 +89,15 @@ def _written(shapes: Shapes) -> list[tuple[str, list[int]]]:
     return sorted((name, list(shape)) for name, shape in shapes.items())
 
 
-def _find(name: str, data: Bytes) -> Graph | None:
+def _find(name: str, data: Bytes, lasts: bool) -> Graph | None:
     kept = cache.mapped(name + cache.GRAPH)
     if kept is None:
         return None
     try:
         header, blobs = unpacked(memoryview(kept))
-        memory = frozen(kept, digest_of(memoryview(kept)))
-        return restored(header, [_view(memory, blob) for blob in blobs], frozen(bytes(data), name))
+        memory = frozen(kept, name + cache.GRAPH)
+        file = frozen(data if lasts else bytes(data), name)
+        return restored(header, [_view(memory, blob) for blob in blobs], file)
     except DAMAGE as error:
         LOG.warning("graph %s is damaged in the cache, and read from its model again: %s", name, error)
         return None

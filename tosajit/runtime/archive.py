@@ -1,7 +1,10 @@
 """A file of a header and arrays, with a digest of all of it: what lies around a stored executable.
 
-64 bytes: a mark, the size of the header and of the file, SHA-256 of everything else. Then the header, which
+64 bytes: a mark, the size of the header and of the file, a digest of everything else. Then the header, which
 is JSON, and the blobs, each at a multiple of 64 bytes, so that they can be used where they are.
+
+The digest tells of damage, not of intent: it is SHA-256 of sums, one of the words of each page. No word can
+change alone, and sums take an eighth of the time that SHA-256 takes for all of a model's weights.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import json
 import struct
 from collections.abc import Sequence
 from dataclasses import field
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -23,6 +27,8 @@ _START = struct.Struct("<16sQQ")
 _DIGEST = 32
 PREFIX = _START.size + _DIGEST
 ALIGNMENT = 64
+_WORD, _PAGE = 8, 4096
+"""Bytes."""
 
 
 class ArchiveError(ValueError):
@@ -51,11 +57,10 @@ def packed(header: dict[str, Any], blobs: Sequence[memoryview]) -> list[bytes | 
         places.append([end, blob.nbytes])
         end += _padded(blob.nbytes)
     text = json.dumps({**header, "blobs": places}, separators=(",", ":"), sort_keys=True).encode()
-    body: list[bytes | memoryview] = [text, bytes(_padded(len(text)) - len(text))]
-    for blob in blobs:
-        body += [blob, bytes(_padded(blob.nbytes) - blob.nbytes)]
+    parts: list[bytes | memoryview] = [text, *blobs]
+    body = [piece for part in parts for piece in (part, bytes(_padded(_size(part)) - _size(part)))]
     start = _START.pack(MARK, len(text), PREFIX + sum(map(_size, body)))
-    return [start, _digest(start, *body), *body]
+    return [start, _digest(start, parts), *body]
 
 
 def unpacked(data: memoryview) -> tuple[dict[str, Any], list[memoryview]]:
@@ -66,16 +71,11 @@ def unpacked(data: memoryview) -> tuple[dict[str, Any], list[memoryview]]:
     _, length, size = _START.unpack(start)
     if size != data.nbytes:
         raise ArchiveError(f"it has {data.nbytes} bytes, but begins like one of {size}")
-    if bytes(data[_START.size : PREFIX]) != _digest(start, body):
+    if bytes(data[_START.size : PREFIX]) != _digest(start, [body]):
         raise ArchiveError("its contents have another digest than they had when it was written")
     header = json.loads(bytes(body[:length]))
     blobs = body[_padded(length) :]
     return header, [blobs[start : start + size] for start, size in header["blobs"]]
-
-
-def digest_of(data: memoryview) -> str:
-    """The digest of an archive that has been unpacked, in hexadecimal."""
-    return data[_START.size : PREFIX].hex()
 
 
 def bytes_of(array: Array) -> memoryview:
@@ -83,11 +83,25 @@ def bytes_of(array: Array) -> memoryview:
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
-def _digest(*parts: bytes | memoryview) -> bytes:
-    found = hashlib.sha256()
-    for part in parts:
-        found.update(part)
-    return found.digest()
+def _digest(start: bytes | memoryview, parts: Sequence[bytes | memoryview]) -> bytes:
+    """Of what a file begins with, and of all the parts behind it, whose padding is zero."""
+    places = [0, *accumulate(_padded(_size(part)) for part in parts)]
+    sums = np.zeros(-(-places[-1] // _PAGE), np.uint64)
+    for place, part in zip(places, parts, strict=False):
+        whole, rest = divmod(_size(part), _WORD)
+        tail = bytes(part[_WORD * whole :]) + bytes(-rest % _WORD)
+        _add(sums, place, np.frombuffer(part, np.uint64, whole))
+        _add(sums, place + _WORD * whole, np.frombuffer(tail, np.uint64))
+    return hashlib.sha256(bytes(start) + sums.tobytes()).digest()
+
+
+def _add(sums: Array, place: int, words: Array) -> None:
+    """Add words that begin at a place to the sums of their pages."""
+    if words.size:
+        starts = np.arange(-(place % _PAGE) // _WORD, words.size, _PAGE // _WORD)
+        starts[0] = 0
+        found = np.add.reduceat(words, starts)
+        sums[place // _PAGE :][: found.size] += found
 
 
 def _padded(size: int) -> int:

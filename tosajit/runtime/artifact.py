@@ -7,13 +7,12 @@ so nothing but `tj.load_executable` does. A digest tells of damage; another vers
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
 from tosajit import version
 from tosajit.errors import FileError
-from tosajit.kernels.lines import aligned
+from tosajit.kernels.lines import read_aligned
 from tosajit.kernels.objects import platform
 from tosajit.kernels.sets.cpus import host
 from tosajit.runtime.archive import packed, unpacked
@@ -31,7 +30,7 @@ def read(path: str | Path) -> tuple[Interface, Body]:
     """What a file holds, with its kernels loaded; raises `FileError`."""
     with file_errors(path):
         try:
-            header, blobs = unpacked(_bytes(path))
+            header, blobs = unpacked(read_aligned(path))
             _check(header["for"])
             return restored(header, blobs)
         except DAMAGE as error:
@@ -42,16 +41,6 @@ def write(interface: Interface, body: Body, path: str | Path) -> None:
     """Write an executable; the same one always gives the same bytes."""
     header, blobs = stored(interface, body)
     write_file(path, packed({**header, "for": _here()}, blobs))
-
-
-def _bytes(path: str | Path) -> memoryview:
-    """A whole file in memory of our own: what has been looked at can no longer change."""
-    from sim.files import open_regular
-
-    with open_regular(path) as file:
-        data = aligned(os.fstat(file.fileno()).st_size)
-        count: int = file.readinto(data.data)  # type: ignore[attr-defined]
-    return data[:count].data
 
 
 def _here() -> dict[str, Any]:

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from mmap import mmap
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -16,6 +15,7 @@ import numpy as np
 import tiling
 from tosajit import version
 from tosajit.arrays import Array
+from tosajit.files.cursor import Bytes
 from tosajit.kernels import cache
 from tosajit.kernels.lines import address_of
 from tosajit.runtime.archive import packed
@@ -61,11 +61,14 @@ def _files(folder: str) -> Iterator[tuple[str, int, int]]:
 
 
 _digests: dict[int, tuple[ref[Array], str]] = {}
-"""Of memory that nobody can change, by its `id` as long as it lives."""
+"""What all the elements of memory that nobody can change depend on, by its `id` as long as it lives."""
 
 
-def frozen(data: bytes | mmap, digest: str) -> Array:
-    """Memory that nobody can change; its digest stands for it, so that its views need none of their own."""
+def frozen(data: Bytes, digest: str) -> Array:
+    """Memory that nobody can change; a digest stands for it, so that its views need none of their own.
+
+    The digest is of the memory itself, or of all that it has been made of.
+    """
     made = np.frombuffer(data, np.uint8)
     assert not made.flags.writeable
     name = id(made)
