@@ -15,7 +15,8 @@ from file_seeds import constants, counter, seeds
 
 from tests import reference
 from tosajit import samples
-from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
+from tosajit.files import from_bytes, to_bytes
+from tosajit.files.npy import load_npy, save_npy
 from tosajit.frontends import load
 from tosajit.graph import Graph, Value
 from tosajit.operators import VARIABLE, VARIABLE_READ, VARIABLE_WRITE

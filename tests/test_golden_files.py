@@ -12,7 +12,7 @@ import tosajit as tj
 from tests.golden_networks import networks
 from tests.strategies import random_graph
 from tosajit import ops
-from tosajit.files import load_npy
+from tosajit.files.npy import load_npy
 
 Golden = Callable[[str, str], None]
 

@@ -20,7 +20,7 @@ import tosajit as tj
 from sim.explore.store import Store
 from sim.files import destination, write_whole
 from tosajit.cli import main
-from tosajit.files import load_npy, save_npy
+from tosajit.files.npy import load_npy, save_npy
 
 MODEL = tj.samples.path("ds_cnn")
 NOBODY = 65534

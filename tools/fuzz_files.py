@@ -42,7 +42,8 @@ from tosajit import nnef, samples
 from tosajit.checks.validation import validate
 from tosajit.dtypes import DTYPES
 from tosajit.errors import FileError, ModelError, ScriptError, TosaError
-from tosajit.files import from_bytes, load_npy, save_npy, to_bytes
+from tosajit.files import from_bytes, to_bytes
+from tosajit.files.npy import load_npy, save_npy
 from tosajit.frontends import load
 from tosajit.frontends.mlir.loading import graph_of as graph_of_module
 from tosajit.frontends.mlir.writing import FORMS, module_text

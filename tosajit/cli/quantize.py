@@ -12,7 +12,7 @@ from tosajit.cli.loading import loaded
 from tosajit.cli.output import Bar, print_json
 from tosajit.display.screen import show
 from tosajit.errors import InputError
-from tosajit.files import load_npy
+from tosajit.files.npy import load_npy
 from tosajit.frontends import save
 from tosajit.graph import Graph, Value
 from tosajit.quantization import Accuracy, Quantized, quantize

@@ -15,7 +15,7 @@ from tosajit.arrays import Array
 from tosajit.cli.building import built
 from tosajit.cli.output import print_json, seconds_text
 from tosajit.errors import InputError
-from tosajit.files import load_npy, save_npy
+from tosajit.files.npy import load_npy, save_npy
 from tosajit.graph import Value
 from tosajit.runtime.executable import Executable
 

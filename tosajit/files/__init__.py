@@ -10,13 +10,12 @@ from tosajit.errors import FileError
 from tosajit.files.cursor import Bytes
 from tosajit.files.decode import read_graph
 from tosajit.files.encode import graph_parts, write_graph
-from tosajit.files.npy import load_npy, save_npy
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes
 from tosajit.graph.given import as_graph
 from tosajit.storage import write_file
 
-__all__ = ["from_bytes", "load_npy", "save", "save_npy", "to_bytes"]
+__all__ = ["from_bytes", "save", "to_bytes"]
 
 
 def from_bytes(data: Bytes, shapes: Shapes | None = None) -> Graph:
