@@ -20,7 +20,8 @@ from tiling.target import Target
 SMALLER, LEAST_SIZE = 56, 256
 """Smaller scratchpads that are looked at, for so many groups in all, and the least one."""
 FEW = 48
-"""So few groups are also planned without stripes that move much less, as what moves less may take longer."""
+"""So few groups are planned in more ways: without stripes that move much less, and to leave transfers time,
+as what moves less, or is estimated to be faster, may take longer."""
 DOUBT = 1.1
 """Programs are about as good whose estimates are so much apart."""
 GIVEN = 0.005
@@ -133,7 +134,7 @@ def _planned(
     residence = planner.residence
     residence.settle()
     seen, tight = {frozenset(residence.inside)}, residence.tight
-    found = [*planner.programs(), *planner.sparing()]
+    found = [*planner.programs(), *planner.sparing(len(nests) <= FEW)]
     if estimate is None or not tight:
         return found
     for size in islice(_sizes(planner.capacity), int(residence.chosen), 1 + SMALLER // len(nests)):

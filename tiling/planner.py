@@ -33,10 +33,13 @@ class Aim(NamedTuple):
     early: float = 1.0
     far: float = 0.0
     """Of time that the section two ahead leaves for first constants."""
+    busy: float = 0.0
+    """Of time that transfers do not leave to others."""
 
 
 BALANCED, HASTY, ALONE, AHEAD_OF_TWO = Aim(), Aim(later=-1.0), Aim(early=0.0), Aim(far=1.0)
 SPARING, LESS = Aim(moved=1.0), Aim(moved=1.0, far=1.0)
+IDLER, IDLEST = Aim(busy=0.2), Aim(busy=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +158,13 @@ class Planner:
                 yield self.timed(program)._replace(time=max(least, self.time))
                 least = self.time
 
-    def sparing(self) -> Iterator[Timed]:
-        """Programs of all sections that may be best: those that move little, are fast, or are so alone."""
+    def sparing(self, few: bool) -> Iterator[Timed]:
+        """Programs of all sections that may be best: those that move little, are fast, or are so alone.
+
+        Of few groups, those that leave others time for transfers, too.
+        """
         if self.estimate is not None:
-            for aim in (SPARING, HASTY, ALONE, AHEAD_OF_TWO):
+            for aim in (SPARING, HASTY, ALONE, AHEAD_OF_TWO, *((IDLER, IDLEST) if few else ())):
                 if (program := self.program(every=True, aim=aim)) is not None:
                     yield self.timed(program)
 
@@ -289,6 +295,7 @@ class Planner:
             spent.append(cost - spared)
             ways = totals + aim.moved * moved if aim.moved else totals
             ways = (ways + aim.later * later if aim.later else ways) + spent[-1]
+            ways = ways + aim.busy * (cost - own) if aim.busy else ways
             fronts = ways.argmin(1)
             back.append(fronts.tolist())
             hidden = spared[np.arange(len(some)), fronts]
