@@ -375,6 +375,47 @@ def test_convolutions_of_integers_are_exact(is_known: bool) -> None:
     assert floats(network.graph(output)) == []
 
 
+def windows_of(x: Array, w: Array, groups: int, stride: int, pads: Sequence[int]) -> Array:
+    """A convolution of images by the sums that define it, in int64."""
+    wide = np.pad(x.astype(np.int64), [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])])
+    seen = np.lib.stride_tricks.sliding_window_view(wide, w.shape[2:], (2, 3))[:, :, ::stride, ::stride]
+    parts = zip(np.split(seen, groups, 1), np.split(w.astype(np.int64), groups), strict=True)
+    return np.concatenate([np.einsum("nchwyx,kcyx->nkhw", one, other) for one, other in parts], 1)
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("groups", [1, 2, 8])
+@pytest.mark.parametrize("sign", [np.uint8, np.int8])
+@pytest.mark.parametrize("apart", [False, True])
+def test_convolutions_of_integers_take_any_points(
+    is_known: bool, groups: int, sign: type[np.integer[Any]], apart: bool
+) -> None:
+    """Of images and of kernels, as dynamic quantisation gives them; one for all kernels or one for each."""
+    x, w = numbers((2, 8, 7, 6), np.uint8), numbers((16, 8 // groups, 3, 3), sign)
+    w.flat[:2] = np.iinfo(sign).min, np.iinfo(sign).max
+    point = np.arange(100, 116).astype(sign) if apart else np.array(100, sign)
+    point.flat[0] = np.iinfo(sign).min if apart else point.flat[0]
+    network = plain(x=x, p=np.array(77, np.uint8), **({} if is_known else {"w": w, "z": point}))
+    own = [network.const(w, "w"), "p", network.const(point, "z")] if is_known else ["w", "p", "z"]
+    output = network.op("ConvInteger", "x", *own, group=groups, strides=[2, 2], pads=[1, 2, 0, 1])
+    kernels = w.astype(np.int64) - point.astype(np.int64).reshape(-1, 1, 1, 1)
+    wanted = windows_of(x.astype(np.int64) - 77, kernels, groups, 2, (1, 2, 0, 1))
+    np.testing.assert_array_equal(network.run(output), wanted)
+    assert floats(network.graph(output)) == []
+
+
+def test_long_convolutions_of_integers_are_exact() -> None:
+    """Sums that float32 does not hold."""
+    x, w = numbers((1, 600, 5, 5), np.uint8), numbers((4, 600, 3, 3), np.uint8)
+    x[:], w[0] = 255, 255
+    network = plain(x=x, p=np.array(3, np.uint8))
+    own = [network.const(w, "w"), "p", network.const(np.array(2, np.uint8), "z")]
+    output = network.op("ConvInteger", "x", *own, auto_pad="SAME_UPPER")
+    wanted = windows_of(x.astype(np.int64) - 3, w.astype(np.int64) - 2, 1, 1, (1, 1, 1, 1))
+    assert np.abs(wanted).max() > 1 << 24
+    np.testing.assert_array_equal(network.run(output), wanted)
+
+
 def test_operators_of_onnx_runtime_have_grids() -> None:
     x, y = numbers((2, 3, 4, 4), np.uint8), numbers((2, 3, 4, 4), np.uint8)
     network = plain(x=x, y=y)

@@ -17,7 +17,6 @@ from tosajit.frontends.onnx.node import Operand
 from tosajit.frontends.onnx.operators.convolution import (
     ConvAttributes,
     TransposeAttributes,
-    borders_of,
     convolution,
     each,
     transposed_convolution,
@@ -62,10 +61,7 @@ def _bordered(
     """Images of 16 bits with their zero point around them: TOSA has zeros there."""
     if not isinstance(image, Held) or image.dtype is not INT16 or not image.zero_point:
         return value, options
-    count = value.ndim - 2
-    gaps, steps = each(options.dilations, count), each(options.strides, count)
-    reaches = [(size - 1) * gap + 1 for size, gap in zip(kernel, gaps, strict=True)]
-    borders = borders_of(options.pads, options.auto_pad, value.shape[2:], steps, reaches)
+    borders = options.borders(value.shape[2:], kernel)
     whole = padded(value, [(0, 0), (0, 0), *borders], image.zero_point)
     return whole, replace(options, auto_pad="NOTSET", pads=None)
 

@@ -83,16 +83,18 @@ class ConvAttributes(Attributes):
     strides: tuple[int, ...] | None = None
     kernel_shape: tuple[int, ...] | None = None
 
+    def borders(self, extents: Sequence[int], kernel: Sequence[int]) -> list[Border]:
+        """The border of each dimension."""
+        count = len(extents)
+        sizes = zip(kernel, each(self.dilations, count), strict=True)
+        reaches = [(size - 1) * gap + 1 for size, gap in sizes]
+        return borders_of(self.pads, self.auto_pad, extents, each(self.strides, count), reaches)
+
     def spans(self, extents: Sequence[int], kernel: Sequence[int]) -> list[Span]:
         """The windows along each dimension."""
-        count = len(extents)
-        steps, gaps = each(self.strides, count), each(self.dilations, count)
-        reaches = [(size - 1) * gap + 1 for size, gap in zip(kernel, gaps, strict=True)]
-        borders = borders_of(self.pads, self.auto_pad, extents, steps, reaches)
-        return [
-            Span.within(extent, size, step, gap, border)
-            for extent, size, step, gap, border in zip(extents, kernel, steps, gaps, borders, strict=True)
-        ]
+        steps, gaps = each(self.strides, len(extents)), each(self.dilations, len(extents))
+        sizes = zip(extents, kernel, steps, gaps, self.borders(extents, kernel), strict=True)
+        return [Span.within(*one) for one in sizes]
 
 
 @operator("Conv", ConvAttributes, types=REAL)

@@ -18,7 +18,7 @@ from tosajit.frontends.onnx.operators import operator
 from tosajit.frontends.onnx.schema import Type
 from tosajit.tracing.tensor import Tensor
 
-_MOST_ROWS = 1 << 15
+MOST_ROWS = 1 << 15
 """So many products of two bytes fit into 32 bits."""
 
 
@@ -87,7 +87,7 @@ def known_bytes(value: Operand, zero: Operand | None) -> Bytes | None:
 def bytes_of(matrix: Array, zero: Array) -> Bytes | None:
     """The same from arrays."""
     points = np.unique(zero.astype(np.int16))
-    if len(points) > 1 or len(matrix) > _MOST_ROWS:
+    if len(points) > 1 or len(matrix) > MOST_ROWS:
         return None
     shift = 128 if matrix.dtype == np.uint8 else 0
     return Bytes((matrix.astype(np.int16) - shift).astype(np.int8), int(points[0]) - shift)
