@@ -527,7 +527,7 @@ def test_convolutions_have_so_many_groups(name: str, depth: int, groups: int, is
         assert sum(one in ("CONV2D", "TRANSPOSE_CONV2D") for one in opcodes) == 64
 
 
-@pytest.mark.parametrize(("extent", "is_refused"), [(181, False), (182, True)])
+@pytest.mark.parametrize(("extent", "is_refused"), [(1448, False), (1449, True)])
 @pytest.mark.parametrize("name", ["upsample", "resize"])
 def test_weights_of_larger_images_are_so_many(name: str, extent: int, is_refused: bool) -> None:
     given: dict[str, Any] = {"axes": (2,)}
@@ -538,7 +538,7 @@ def test_weights_of_larger_images_are_so_many(name: str, extent: int, is_refused
     operands, results = {"input": drawn(1, 1, extent)}, {"output": drawn(1, 1, 2 * extent)}
     made, _ = of_one(f"image.linear_{name}", operands, results, **given)
     if is_refused:
-        with pytest.raises(tj.ModelError, match="its weights of 364 by 182 elements are too many"):
+        with pytest.raises(tj.ModelError, match="its weights of 2898 by 1449 elements are too many"):
             graph_of(made)
     else:
-        assert graph_of(made).outputs[0].shape == (1, 1, 362)
+        assert graph_of(made).outputs[0].shape == (1, 1, 2896)

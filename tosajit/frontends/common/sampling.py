@@ -15,8 +15,18 @@ from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.matrices import weighted
 from tosajit.frontends.common.pooling import Side, pooled
 from tosajit.frontends.common.windows import Span
+from tosajit.frontends.frame import Refused
 from tosajit.operators import ResizeMode
 from tosajit.tracing.tensor import Tensor
+
+_MOST_WEIGHTS = 1 << 22
+"""So many weights are looked at when a model is read: few numbers can ask for many."""
+
+
+def check_weights(outputs: int, inputs: int) -> None:
+    """Refuse dimensions whose weights of each element in each output are too many."""
+    if outputs * inputs > _MOST_WEIGHTS:
+        raise Refused(f"its weights of {outputs} by {inputs} elements are too many")
 
 
 @dataclass(frozen=True, slots=True)

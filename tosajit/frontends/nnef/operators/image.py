@@ -14,9 +14,9 @@ from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT32
 from tosajit.frontends.common.gather import gathered
 from tosajit.frontends.common.images import exactly
-from tosajit.frontends.common.layout import part, reshaped, small, transposed
+from tosajit.frontends.common.layout import part, reshaped, transposed
 from tosajit.frontends.common.numbers import constant, nearest_away, number
-from tosajit.frontends.common.sampling import Resampling, chosen, repeated, resampled
+from tosajit.frontends.common.sampling import Resampling, check_weights, chosen, repeated, resampled
 from tosajit.frontends.common.slices import Range, strided
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.nnef.node import Attributes, Node, each
@@ -130,18 +130,13 @@ def linear_resize(node: Node, options: Size) -> Tensor:
 
 def _between(places: Array, extent: int) -> Array:
     """How much of each element is in each output: those before and behind its place, at most the last."""
-    _check(len(places), extent)
+    check_weights(len(places), extent)
     weights, rows = np.zeros((len(places), extent)), np.arange(len(places))
     share = np.abs(places) % 1
     for behind, part_of in ((0, 1 - share), (1, share)):
         columns = np.clip(np.floor(places).astype(np.int64) + behind, 0, extent - 1)
         np.add.at(weights, (rows, columns), part_of)
     return weights
-
-
-def _check(outputs: int, inputs: int) -> None:
-    if not small((outputs, inputs)):
-        raise Refused(f"its weights of {outputs} by {inputs} elements are too many")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +162,7 @@ def linear_upsample(node: Node, options: Upsampling) -> Tensor:
 
 def _upsampling(extent: int, factor: int, options: Upsampling) -> Array:
     """How much of each element is in each output, as the text says it."""
-    _check(extent * factor, extent)
+    check_weights(extent * factor, extent)
     symmetric, border = options.symmetric, options.replicate_border
     count = 2 * factor - factor % 2 if symmetric else 2 * factor - 1
     skipped = factor - 1

@@ -11,8 +11,7 @@ import numpy as np
 from tiling.records import dataclass
 from tosajit.arrays import Array
 from tosajit.frontends.common.images import Sampling
-from tosajit.frontends.common.layout import small
-from tosajit.frontends.common.sampling import Resampling, chosen, resampled
+from tosajit.frontends.common.sampling import Resampling, check_weights, chosen, resampled
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.frame.attributes import Attributes
 from tosajit.frontends.onnx.node import Node
@@ -178,8 +177,7 @@ def _resized(value: Tensor, sides: Sequence[Side], options: ResizeAttributes) ->
         raise Refused("it interpolates integers", "cast them to float32 before, and back behind it")
     rows = []
     for one in changing:
-        if not small((one.inputs, one.outputs)):
-            raise Refused(f"its weights of {one.outputs} by {one.inputs} elements are too many")
+        check_weights(one.outputs, one.inputs)
         weights = _weights(one, options)
         plain = mode == "linear" and not options.antialias and not options.exclude_outside
         rows.append(Resampling(one.axis, weights, one.exact(scheme) if plain else None))

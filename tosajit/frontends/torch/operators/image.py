@@ -7,7 +7,7 @@ import numpy as np
 from tosajit.arrays import Array
 from tosajit.frontends.common.images import Sampling
 from tosajit.frontends.common.sampled import on_grid
-from tosajit.frontends.common.sampling import Resampling, chosen, resampled
+from tosajit.frontends.common.sampling import Resampling, check_weights, chosen, resampled
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.torch.node import Node, Operand
 from tosajit.frontends.torch.operators import MOVED, REAL, operator
@@ -94,6 +94,7 @@ def sides_of(node: Node, count: int, cubic: bool = False) -> list[Resampling]:
     aligned, sides = node.given("align_corners", False), []
     for axis, factor in enumerate(_factors(node, count), 2):
         inputs, outputs = node[0].shape[axis], node.shape[axis]
+        check_weights(outputs, inputs)
         places = _sources(inputs, outputs, factor, aligned, cubic)
         weights = (_cubic_weights if cubic else _linear_weights)(places, inputs)
         sampling = None if cubic else _sampling(inputs, outputs, factor, aligned)
