@@ -73,6 +73,28 @@ def test_what_no_output_needs_is_not_looked_at() -> None:
     np.testing.assert_array_equal(run(data, X), -X)
 
 
+def test_nodes_come_in_any_order() -> None:
+    """As converters of types leave them: casts behind what uses them, also in graphs of nodes."""
+    branch = RawGraph(
+        [RawNode("Neg", ["b"], ["c"]), RawNode("Add", ["a", "x"], ["b"])], [], [RawValue("c", None)]
+    )
+    other = RawGraph([RawNode("Neg", ["x"], ["d"])], [], [RawValue("d", None)])
+    nodes = [
+        RawNode("If", ["yes"], ["y"], {"then_branch": branch, "else_branch": other}),
+        RawNode("Mul", ["x", "x"], ["a"]),
+    ]
+    data = model(RawGraph(nodes, [RawValue("x", (2, 3))], [RawValue("y", None)], {"yes": np.array(True)}))
+    np.testing.assert_array_equal(run(data, X), -(X * X + X))
+
+
+def test_what_is_computed_from_itself_is_refused() -> None:
+    nodes = [RawNode("Add", ["x", "b"], ["a"]), RawNode("Neg", ["a"], ["b"])]
+    with pytest.raises(
+        tj.ModelError, match=r"b has no form in TOSA: no node computes it, or only from itself"
+    ):
+        tj.load(model(RawGraph(nodes, [RawValue("x", (2, 3))], [RawValue("b", None)])))
+
+
 @pytest.mark.parametrize(("opset", "fits"), [(0, False), (1, True), (28, True), (29, False)])
 def test_operator_sets_that_are_not_known_are_refused(opset: int, fits: bool) -> None:
     data = single("Neg", {"x": X}, 1, opset)

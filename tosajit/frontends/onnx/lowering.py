@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -303,7 +304,7 @@ class Walk:
         found = self.values.get(name)
         if found is None:
             if self.around is None:
-                raise Refused(f"{name} has no form in TOSA, or is computed behind it")
+                raise Refused(f"{name} has no form in TOSA: no node computes it, or only from itself")
             found = replace(self.around.operand(name), uses=2)
         else:
             found = replace(found, uses=self.uses[name])
@@ -366,13 +367,28 @@ def _operator(record: records.Node) -> str:
 
 
 def _needed(nodes: Sequence[records.Node], wanted: Iterable[str]) -> list[records.Node]:
-    """The nodes that results depend on: a model has them in order."""
+    """The nodes that results depend on, in order."""
     names, found = set(wanted), []
-    for node in reversed(nodes):
+    for node in reversed(_ordered(nodes)):
         if names.intersection(node.outputs):
             found.append(node)
             names.update(_used(node))
     return found[::-1]
+
+
+def _ordered(nodes: Sequence[records.Node]) -> Sequence[records.Node]:
+    """Nodes behind those whose results they use: some converters leave them before.
+
+    What depends on itself stays where it is, and is refused there.
+    """
+    makers = {name: place for place, node in enumerate(nodes) for name in node.outputs if name}
+    needs = [{makers[name] for name in _used(node) if name in makers} for node in nodes]
+    if all(max(places, default=-1) < place for place, places in enumerate(needs)):
+        return nodes
+    try:
+        return [nodes[place] for place in TopologicalSorter(dict(enumerate(needs))).static_order()]
+    except CycleError:
+        return nodes
 
 
 def _used(node: records.Node) -> Iterator[str]:
