@@ -443,3 +443,33 @@ def test_whether_scaled_values_happen_to_fit_makes_no_other_kernel(shift: int) -
     np.testing.assert_array_equal(
         made(values, values[::-1].copy()), tj.compile(graph, interpret=True)(values, values[::-1].copy())
     )
+
+
+def of_two_bytes(steps: int) -> Callable[[Any, Any], Any]:
+    """A function of two bytes that takes so many steps."""
+
+    def function(x: Any, y: Any) -> Any:
+        a = ops.sub(ops.mul(ops.cast(x, INT32), ops.cast(y, INT32)), ops.cast(y, INT32))
+        for step in range(steps):
+            a = ops.add(
+                ops.bitwise_xor(a, np.full((1, 1), 77 + step, np.int32)),
+                np.full((1, 1), step * step + 1, np.int32),
+            )
+        return ops.cast(a, INT8)
+
+    return function
+
+
+@pytest.mark.parametrize(("steps", "rows", "is_table"), [(20, 256, True), (2, 256, False), (20, 255, False)])
+def test_a_long_function_of_two_bytes_is_a_table_that_is_no_larger_than_its_results(
+    steps: int, rows: int, is_table: bool
+) -> None:
+    pairs = np.meshgrid(np.arange(-128, 128, dtype=np.int8), np.arange(-128, rows - 128, dtype=np.int8))
+    graph = tj.trace(of_two_bytes(steps), *pairs)
+    made = tj.compile(graph)
+    (program,) = made.programs
+    sizes = [operand.bytes for operand in program.operands.values() if operand.kind == "constant"]
+    assert (max(sizes) == 1 << 16) == is_table
+    np.testing.assert_array_equal(made(*pairs), tj.compile(graph, interpret=True)(*pairs))
+    swapped = tj.compile(tj.trace(lambda x, y: of_two_bytes(steps)(y, x), *pairs))
+    np.testing.assert_array_equal(swapped(*pairs[::-1]), made(*pairs))

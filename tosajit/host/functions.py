@@ -67,6 +67,10 @@ class Functions:
             self._roots[expr] = found
         return self._roots[expr]
 
+    def roots(self, expr: Expr) -> list[Expr]:
+        """The values that an expression is a function of, in the order of its leaves."""
+        return [*dict.fromkeys(root for leaf in expr.leaves if (root := self.root(leaf)) is not None)]
+
     def looks_up(self, expr: Expr, root: Expr) -> bool:
         """Whether a table is read on the way from a value to a function of it."""
         if expr not in self._lookups:
@@ -74,9 +78,10 @@ class Functions:
             self._lookups[expr] = inner or (expr is not root and self.lookup(expr) is not None)
         return self._lookups[expr]
 
-    def evaluated(self, expr: Expr, root: Expr, values: Array) -> Array:
+    def evaluated(self, expr: Expr, values: Mapping[Expr, Array]) -> Array:
         """An expression for many values of what it depends on."""
-        known: dict[Expr, Array] = {root: values}
+        known = dict(values)
+        shape = next(iter(known.values())).shape
 
         def value(item: Expr) -> Array:
             if item not in known:
@@ -90,7 +95,7 @@ class Functions:
                 return np.take(table, np.clip(value(index), 0, table.size - 1))
             number = self._number(item)
             if number is not None:
-                return np.full(values.shape, number)
+                return np.full(shape, number)
             computed: Array = vectorised(item.op)(*map(value, item.operands))
             return computed
 

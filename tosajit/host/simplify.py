@@ -25,6 +25,8 @@ from tosajit.host.sums import BYTES, plane_of
 
 SHORT = 8
 """Expressions that are at most so long are as fast as a table."""
+PAIRS, LONG = 1 << 16, 32
+"""The entries of a table for two bytes, which are looked up one by one; what is no longer is as fast."""
 ENTRIES = 1024
 """The largest table that stands for a function of one value."""
 CHEAP = frozenset({"add_i32", "sub_i32", "shl_i32", "to_i32"})
@@ -150,6 +152,7 @@ class _Rewriter:
         if access.operand in self.plain and access.type == "i32":
             access, value = self._narrowed(access, value)
         found = self._bytes_of_bytes(value) if self.tables else None
+        found = self._of_pairs(value) if found is None else found
         return Write(access, value if found is None else found)
 
     def _narrowed(self, access: Access, value: Expr) -> tuple[Access, Expr]:
@@ -188,6 +191,25 @@ class _Rewriter:
         if not long or root is None or root.op != "read" or root.type != "i8" or len(self.nest.axes) != 1:
             return None
         return None if self._read(root).indirect else self._tabled(value, root)
+
+    def _of_pairs(self, value: Expr) -> Expr | None:
+        """A table for a long way from two int8 values to another, if it is no larger than the results."""
+        roots = self.functions.roots(value)
+        few = self.nest.verb != "map" or self.nest.points < PAIRS or len(list(walk(value))) <= LONG
+        if few or value.type != "i8" or len(roots) != 2:
+            return None
+        if any(root.op != "read" or root.type != "i8" or self._read(root).indirect for root in roots):
+            return None
+        every = np.repeat(bytes := BYTES.astype(np.int8), bytes.size), np.tile(bytes, bytes.size)
+        with np.errstate(all="ignore"):
+            entries = self.functions.evaluated(value, dict(zip(roots, every, strict=True)))
+        first, second = (call("to_i32", root, type="i32") for root in roots)
+        row = call("mul_i32", first, self.number(bytes.size), type="i32")
+        place = call("add_i32", row, second, type="i32")
+        middle = self.number(PAIRS // 2 + bytes.size // 2)
+        return self._constant(
+            entries.astype(np.int8), (Indirect(call("add_i32", place, middle, type="i32")),)
+        )
 
     def _read(self, expr: Expr) -> Access:
         """The access of a read, of our own too."""
@@ -307,7 +329,9 @@ class _Rewriter:
         if first is None or second is None or first is second or {first.type, second.type} != {"i8"}:
             return None
         both, bytes = (first, second), BYTES.astype(np.int8)
-        a, b = map(self.functions.evaluated, value.operands, both, (bytes, bytes))
+        a, b = (
+            self.functions.evaluated(of, {root: bytes}) for of, root in zip(value.operands, both, strict=True)
+        )
         plane = plane_of(a, b.astype(np.int64) * (1 if value.op == "add_i32" else -1), scale)
         if plane is None:
             return None
@@ -391,7 +415,7 @@ class _Rewriter:
             return None
         every = np.arange(low, high + 1, dtype=np.int64).astype(f"int{root.type[1:]}")
         with np.errstate(all="ignore"):
-            values = np.broadcast_to(self.functions.evaluated(expr, root, every), every.shape)
+            values = np.broadcast_to(self.functions.evaluated(expr, {root: every}), every.shape)
         first = self.new(root)
         place = (
             call("table_index_i8", first, type="i64")
