@@ -10,7 +10,11 @@ import pytest
 
 import tosajit as tj
 from tests.test_host import LIBRARIES
+from tiling.expr import acc, read
+from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write
+from tiling.records import replace
 from tosajit import ops
+from tosajit.host.in_order import in_order
 
 SHAPES = [
     (1, 100, 24),
@@ -107,3 +111,38 @@ def test_products_of_one_channel_have_no_rows_to_take_together(monkeypatch: pyte
     bias = np.zeros(9, np.float32)
     made = tj.compile(tj.trace(lambda x, w: ops.conv2d(x, w, bias), image, kernels))
     np.testing.assert_array_equal(made(image, kernels)[:, 0, 0], image[:, 0, 0] * kernels[:, 0, 0, 0])
+
+
+ORDERS = [(0, 2, 3, 1), (3, 0, 2, 1), (2, 1, 3, 0)]
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.float32])
+@pytest.mark.parametrize("perms", ORDERS)
+def test_reductions_of_what_is_transposed_take_it_as_it_lies(
+    library: str, dtype: Any, perms: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", library)
+    given = values((2, 12, 5, 7), dtype)
+    for function, expected in EXTREMES.values():
+
+        def extreme(x: Any, function: Any = function) -> Any:
+            flat = ops.reshape(ops.transpose(x, perms=perms), (given.size,))
+            return function(ops.sub(flat, np.ones(1, dtype)) if dtype != np.int8 else flat, axis=0)
+
+        made = tj.compile(tj.trace(extreme, given))
+        wanted = expected(given - (dtype != np.int8), keepdims=True).reshape(1).astype(dtype)
+        np.testing.assert_array_equal(made(given), wanted)
+
+
+def test_reduced_loops_end_where_neighbours_lie() -> None:
+    """One of 12 elements, 35 apart, is not the inner one; two that lie on one another are one."""
+    access = Access("x", "f32", (24, 35), (Affine((12, 0, 1)), Affine((0, 1, 0))))
+    axes = Axis("n", 2), Axis("s", 35, True), Axis("c", 12, True)
+    write = Write(Access("y", "f32", (2,), (Affine((1, 0, 0)),)), acc("f32"))
+    nest = Nest("reduce", axes, (access,), (write,), Reduction("max", -np.inf, "f32", read(0, "f32")))
+    found = in_order(nest)
+    assert [(axis.extent, axis.reduced) for axis in found.axes] == [(2, False), (420, True)]
+    assert in_order(found) is found
+    product = replace(nest, reduction=Reduction("mul", 1.0, "f32", read(0, "f32")))
+    assert in_order(product) is product

@@ -32,6 +32,7 @@ from tosajit.compiler.verify import verified
 from tosajit.graph import Graph
 from tosajit.host.columns import columns
 from tosajit.host.folded import folded
+from tosajit.host.in_order import in_order
 from tosajit.host.places import direct
 from tosajit.host.prepare import prepare as prepared
 from tosajit.host.prepare import supports
@@ -109,7 +110,7 @@ def simplify(groups: Groups, options: Options) -> Groups:
     segment, isa = groups.segment, instruction_set()
     tables = isa is not None and isa.byte_tables
     apart, products = columns(groups.nests, segment.constants, isa)
-    plain = [direct(nest, segment.constants) for nest in apart]
+    plain = [in_order(direct(nest, segment.constants)) for nest in apart]
     rows = [turned(nest, isa, number) for number, nest in enumerate(plain)]
     parts = [folded(nest, number) for number, nest in enumerate(nest for nests, _ in rows for nest in nests)]
     nests = [
