@@ -22,6 +22,8 @@ SMALLER, LEAST_SIZE = 56, 256
 FEW = 48
 """So few groups are planned in more ways: without stripes that move much less, and to leave transfers time,
 as what moves less, or is estimated to be faster, may take longer."""
+SHORT = 24
+"""The best program of so few groups is tried with sections of the others."""
 DOUBT = 1.1
 """Programs are about as good whose estimates are so much apart."""
 GIVEN = 0.005
@@ -88,11 +90,25 @@ def _best(found: Sequence[Timed], judge: Judge | None) -> Program | Infeasible:
     ways = [_roomy(one, judge(one.program), judge) for one in near if isinstance(one.program, Program)]
     costs = [cost for _, cost in ways]
     one, cost = ways[preferred(costs)]
-    if one.planner is None:
+    planner = one.planner
+    if planner is None:
         return one.program
+    if len(planner.nests) <= SHORT:
+        one, cost = _crossed(one, cost, sorted(found, key=attrgetter("time")), planner, judge)
+        costs.append(cost)
     bound = (1 + GIVEN) * min(cost for cost, _ in costs)
-    spared, less = one.planner.sparer(one, cost, bound, GIVEN * cost[0], judge)
+    spared, less = planner.sparer(one, cost, bound, GIVEN * cost[0], judge)
     return one.program if spared is one else _roomy(spared, less, judge)[0].program
+
+
+def _crossed(
+    one: Timed, cost: tuple[float, float], others: Sequence[Timed], planner: Planner, judge: Judge
+) -> tuple[Timed, tuple[float, float]]:
+    """A program with its cost, or with sections of others where that makes it better."""
+    found, less = one, cost
+    for other in others:
+        found, less = planner.crossed(found, less, other, judge)
+    return ((one, cost), (found, less))[preferred([cost, less])]
 
 
 def _roomy(one: Timed, cost: tuple[float, float], judge: Judge) -> tuple[Timed, tuple[float, float]]:

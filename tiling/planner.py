@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
+from operator import lt
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from tiling.target import Target
 from tiling.words import listed, plain
 
 TRIES = 6
-"""Programs that are looked at between the best and one that moves less."""
+"""Programs that are looked at between the best and another one."""
 
 
 class Aim(NamedTuple):
@@ -201,16 +202,45 @@ class Planner:
         if sum(spared[step] for step in steps) <= worth:
             return one, cost
         steps.sort(key=lambda step: later[step] / spared[step])
-        sections, together = list(own.sections), -(-len(steps) // TRIES)
+
+        def accepts(found: tuple[float, float], before: tuple[float, float]) -> bool:
+            return found[0] <= bound and found[1] < before[1]
+
+        return self._exchanged(one, cost, other, steps, accepts, judge)
+
+    def crossed(
+        self, one: Timed, cost: tuple[float, float], other: Timed, judge: Judge
+    ) -> tuple[Timed, tuple[float, float]]:
+        """The same program with another one's sections, as far as these make it cost less."""
+        own, line = one.line, other.line
+        if own is None or line is None or other.planner is None or other.planner.nests is not self.nests:
+            return one, cost
+        if not own.inside == line.inside == self.residence.inside:
+            return one, cost
+        steps = [step for step, section in enumerate(line.sections) if section is not own.sections[step]]
+        return self._exchanged(one, cost, line, steps, lt, judge)
+
+    def _exchanged(
+        self,
+        one: Timed,
+        cost: tuple[float, float],
+        other: Line,
+        steps: Sequence[int],
+        accepts: Callable[[tuple[float, float], tuple[float, float]], bool],
+        judge: Judge,
+    ) -> tuple[Timed, tuple[float, float]]:
+        """A program with another line's sections at these steps, as far as what it then costs is accepted."""
+        if one.line is None or not steps:
+            return one, cost
+        sections, together = list(one.line.sections), -(-len(steps) // TRIES)
         for first in range(0, len(steps), together):
             tried = list(sections)
             for step in steps[first : first + together]:
                 tried[step] = other.sections[step]
             program = self._arranged(tried, one.steps)
-            found = (inf, inf) if program is None else judge(program)
-            if program is not None and found[0] <= bound and found[1] < cost[1]:
+            if program is not None and accepts(found := judge(program), cost):
                 sections, cost = tried, found
-                one = one._replace(program=program, line=own._replace(sections=tuple(sections)))
+                one = one._replace(program=program, line=one.line._replace(sections=tuple(sections)))
         return one, cost
 
     def _arranged(self, sections: Sequence[Section], steps: int) -> Program | None:

@@ -310,6 +310,21 @@ def test_no_group_could_move_less_at_hardly_more_time(name: str) -> None:
             assert other.cycles > 1.005 * own.cycles or other.offchip_bytes >= 0.99 * own.offchip_bytes
 
 
+def test_no_program_is_better_with_a_section_of_another() -> None:
+    machine, groups = sim.machine("ethos-u85-128"), groups_of("autoencoder")
+    operands, cost, estimate = stored_operands(groups, machine), judge(machine), estimator(machine)
+    own = plan(groups.nests, operands, machine.target, estimate, cost)
+    assert isinstance(own, Program)
+    planner = Planner(groups.nests, known_operands(groups.nests, operands), machine.target, estimate, Known())
+    planner.residence.settle()
+    for one in (found := [*planner.programs(), *planner.sparing(True)]):
+        assert isinstance(one.program, Program)
+        for other in found:
+            crossed, less = planner.crossed(one, cost(one.program), other, cost)
+            assert crossed is one or less < cost(one.program)
+            assert cost(own)[0] <= 1.005 * less[0]
+
+
 def test_what_may_be_best_is_looked_at_in_all_of_the_scratchpad() -> None:
     machine, groups = sim.machine("ethos-u55-256"), groups_of("resnet8")
     operands, cost, estimate = stored_operands(groups, machine), judge(machine), estimator(machine)
