@@ -19,9 +19,11 @@ from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, 
 from tiling.plan import plan
 from tiling.program import Operand, Program, Section
 from tiling.target import HOST, Target
+from tosajit.arrays import Array
 from tosajit.kernels.emit import Emitted
 from tosajit.kernels.link import emit_program, emit_section
 from tosajit.kernels.native import llvm_text, target_machine
+from tosajit.kernels.phase import SKIPS
 from tosajit.kernels.sets.cpus import foreign
 from tosajit.kernels.sets.registry import compiling_for
 
@@ -95,6 +97,27 @@ def test_rows_that_are_turned_round_are_read_as_vectors(name: str, type: str) ->
         text = llvm_text(emit_section(section(nest)).source)
         assembly = str(target_machine().emit_assembly(parse_assembly(text)))
     assert re.search(r"v(perm[dqpw]|permp[sd]|pshufb|shuf).*[yz]mm", assembly)
+
+
+@pytest.mark.parametrize("step", [*SKIPS, 5])
+@pytest.mark.parametrize("name", ["haswell", "skylake-avx512"])
+def test_near_elements_are_worked_on_as_vectors(name: str, step: int) -> None:
+    source = Access("a", "f32", (9, 70 * step), (Affine((1, 0)), Affine((0, step), step - 1)))
+    write = Write(Access("b", "f32", (9, 70), identity(2)), call("neg_f32", read(0, "f32"), type="f32"))
+    nest = Nest("map", (Axis("y", 9), Axis("x", 70)), (source,), (write,), None, ("skip",))
+    with compiling_for(foreign("x86_64-unknown-linux-gnu", name)):
+        text = llvm_text(emit_section(section(nest)).source)
+        assembly = str(target_machine().emit_assembly(parse_assembly(text)))
+    assert bool(re.search(r"\bv\w*(gather|ins)", assembly)) == (step in SKIPS)
+
+
+@pytest.mark.parametrize("step", range(1, 7))
+@pytest.mark.parametrize("type", [np.int8, np.int16, np.float32])
+def test_near_elements_are_those_that_were_meant(step: int, type: type) -> None:
+    for count in (1, 15, 16, 17, 40, 100):
+        rows: Array = np.arange(3 * count * step).reshape(3, count * step).astype(type)
+        made = tj.compile(tj.trace(lambda x: x.reshape(3, -1, step)[:, :, -1], rows))
+        np.testing.assert_array_equal(made(rows), rows[:, step - 1 :: step])
 
 
 @pytest.mark.parametrize("name", NESTS)

@@ -18,6 +18,8 @@ TOGETHER = 4
 """Rows that are combined at a time with one of totals in memory."""
 LONG = 4096
 """Points of rows beside which those are few that are left of several registers at a time."""
+SKIPS = (2, 3, 4)
+"""Elements from one to the next that stand in the text, so that LLVM makes vectors of those, too."""
 _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int16", "u16": "np.uint16",
           "i32": "np.int32", "i64": "np.int64", "f32": "np.float32", "f64": "np.float64"}  # fmt: skip
 
@@ -256,6 +258,8 @@ class Phase:
         """A coordinate times a number; LLVM makes vectors along a direction that stands in the text."""
         if factor in (1, -1):
             return f"a{axis}" if factor == 1 else f"(-a{axis})"
+        if factor in SKIPS and self.order and axis == self.order[-1]:
+            return f"a{axis} * {factor}"
         return f"a{axis} * {self.kernel.number(factor)}"
 
     def _read(self, number: int, type: str) -> tuple[str, int]:
