@@ -473,3 +473,24 @@ def test_a_long_function_of_two_bytes_is_a_table_that_is_no_larger_than_its_resu
     np.testing.assert_array_equal(made(*pairs), tj.compile(graph, interpret=True)(*pairs))
     swapped = tj.compile(tj.trace(lambda x, y: of_two_bytes(steps)(y, x), *pairs))
     np.testing.assert_array_equal(swapped(*pairs[::-1]), made(*pairs))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "pad"), [((2, 2), (0, 0, 0, 0)), ((2, 2), (1, 0, 1, 0)), ((3, 2), (0, 0, 0, 0))]
+)
+def test_means_of_as_many_as_a_power_of_two_are_products(
+    kernel: tuple[int, int], pad: tuple[int, ...]
+) -> None:
+    image = np.random.default_rng(0).standard_normal((1, 13, 13, 5)).astype(np.float32)
+    image.flat[:4] = np.inf, 3e38, 1e-42, -0.0
+    zero = np.zeros(1, np.float32)
+
+    def mean(x: Any) -> Any:
+        return ops.avg_pool2d(x, zero, zero, kernel=kernel, stride=(1, 1), pad=pad, acc_type="FP32")
+
+    made = tj.compile(tj.trace(mean, image))
+    (groups,) = made.stages["simplify"].values.values()
+    names = {node.op for nest in groups.nests for write in nest.writes for node in walk(write.value)}
+    assert ("div_f32" in names) == (kernel == (3, 2))
+    whole = tj.compile(tj.trace(mean, image), interpret=True)(image)
+    np.testing.assert_array_equal(made(image).view(np.int32), whole.view(np.int32))

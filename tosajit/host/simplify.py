@@ -27,6 +27,8 @@ SHORT = 8
 """Expressions that are at most so long are as fast as a table."""
 PAIRS, LONG = 1 << 16, 32
 """The entries of a table for two bytes, which are looked up one by one; what is no longer is as fast."""
+LARGEST_EXPONENT = 20
+"""Of powers of two whose products with some others are ordinary numbers for certain, and one over these."""
 ENTRIES = 1024
 """The largest table that stands for a function of one value."""
 CHEAP = frozenset({"add_i32", "sub_i32", "shl_i32", "to_i32"})
@@ -244,6 +246,8 @@ class _Rewriter:
                 return self._clipped(expr)
             case "add" | "sub" if self.ranges.number(expr.operands[1]) == 0:
                 return self.new(expr.operands[0])
+            case "div" if self.nest.verb == "map" and (over := self._over(expr.operands[1])) is not None:
+                return call(f"mul_{expr.type}", self.new(expr.operands[0]), over, type=expr.type)
         found = None
         if expr.op in SCALES:
             found = self._rescaled(expr)
@@ -354,6 +358,23 @@ class _Rewriter:
         scale = Scale(number << ahead, 1 << (amount - 1), 0, amount)
         return None if term is None else scaled(term, scale, self.number)
 
+    def _over(self, expr: Expr) -> Expr | None:
+        """One over a product of powers of two that are constants: to multiply by it rounds as to divide."""
+        if expr.op == "mul_f32":
+            first, second = map(self._over, expr.operands)
+            return None if first is None or second is None else call("mul_f32", first, second, type="f32")
+        access = self._read(expr) if expr.op == "read" and expr.type == "f32" else None
+        array = None if access is None or access.fill is not None else self.constants.get(access.operand)
+        if access is None or access.indirect or array is None or array.dtype != np.float32:
+            return None
+        fraction, exponent = np.frexp(array)
+        exact = (np.abs(fraction) == 0.5) & (np.abs(exponent) <= LARGEST_EXPONENT)
+        if not exact.all():
+            return None
+        if (array == array.flat[0]).all():
+            array, access = array.ravel()[:1], replace(access, shape=(), index=())
+        return self._added(1 / array, access)
+
     def _term(self, value: Expr, less: int) -> tuple[Term | None, int]:
         """`value - less` as a term that is shifted left: what does not wrap is taken apart."""
         expr, ahead = self.new(value), 0
@@ -386,11 +407,14 @@ class _Rewriter:
         return self._numbers[value]
 
     def _constant(self, array: Array, index: tuple[Affine | Indirect, ...]) -> Expr:
+        return self._added(array, Access("", f"i{8 * array.itemsize}", (array.size,) if index else (), index))
+
+    def _added(self, array: Array, access: Access) -> Expr:
+        """A read of a constant of our own."""
         name = f"{self.name}.{len(self.extra)}"
-        type_ = f"i{8 * array.itemsize}"
         self.made.constants[name] = self.constants[name] = array
-        self.extra.append(Access(name, type_, (array.size,) if index else (), index))
-        return read(len(self.nest.reads) + len(self.extra) - 1, type_)
+        self.extra.append(replace(access, operand=name))
+        return read(len(self.nest.reads) + len(self.extra) - 1, access.type)
 
     # Functions of one value that can be few, as tables.
 
