@@ -32,28 +32,36 @@ Key = tuple[str, int, int]
 """What has an address in the scratchpad: a tensor by name, or an image by section and access."""
 Lives = dict[Key, Lifetime]
 Addresses = dict[Key, int]
+Arranged = dict[tuple[tuple[Key, Lifetime], ...], tuple[Addresses, int] | None]
+"""What lifetimes have found in all of a scratchpad: addresses and bytes in all, or no room."""
 
 
 class Arranger:
     """Makes a program of sections, and of the tensors that live in the scratchpad."""
 
     def __init__(
-        self, nests: Sequence[Nest], residence: Residence, sections: Sequence[Section], ahead: Ahead
+        self,
+        nests: Sequence[Nest],
+        residence: Residence,
+        sections: Sequence[Section],
+        ahead: Ahead,
+        known: Arranged,
     ) -> None:
         self.nests, self.residence, self.sections, self.ahead = nests, residence, sections, ahead
+        self.known = known
         self.target, self.capacity = residence.target, residence.capacity
 
     def program(self) -> Program | None:
         """The program with addresses for all in the scratchpad, if they are found."""
-        lives = self.lives()
         if self.target.values == "offchip":
-            return self._within(self._longer(lives, self.capacity, AHEAD), self.capacity)
+            return self.roomy(AHEAD)
         # Where values live in the scratchpad, what is left of it is the user's.
-        return self._within(self._longer(lives, min(peak(lives) * 17 // 16, self.capacity), AHEAD), 0)
+        lives = self.lives()
+        return self._within(lives, min(peak(lives) * 17 // 16, self.capacity), AHEAD, 0)
 
     def roomy(self, steps: int) -> Program | None:
         """The program in all of the scratchpad, where more constants come so many steps early."""
-        return self._within(self._longer(self.lives(), self.capacity, steps), self.capacity)
+        return self._within(self.lives(), self.capacity, steps, self.capacity)
 
     def lives(self) -> Lives:
         """How long tensors live in the scratchpad, and boxes if none of them come early."""
@@ -94,28 +102,28 @@ class Arranger:
         return Program(self.target, arranged, shared, arena, total, level2_bytes=level2)
 
     def _longer(self, lives: Lives, bound: int, steps: int) -> list[Lives]:
-        """Lifetimes, and longer ones, as constants come early if there is room."""
+        """Longer lifetimes, as constants come early if there is room."""
         longer = [lives]
         for ahead in range(1, 1 + steps):
             longer.append(self._early(longer[-1], bound, ahead))
         if self.ahead:
             longer += [self._much_earlier(longer[-1], int(bound * part)) for part in FILLED]
-        return longer
+        return longer[1:]
 
-    def _within(self, longer: Sequence[Lives], enough: int) -> Program | None:
-        """The program of the longest lifetimes that find addresses; none if the shortest find none."""
-        shortest, *others = longer
-        found = self._arranged(shortest, self.capacity)
-        if found[1] > self.capacity:
+    def _within(self, lives: Lives, bound: int, steps: int, enough: int) -> Program | None:
+        """The program of the longest lifetimes that find addresses; none if these find none themselves."""
+        key = tuple(lives.items())
+        if key not in self.known:
+            self.known[key] = self._arranged(lives, self.capacity)
+        if (shortest := self.known[key]) is None:
             return None
-        for early in reversed(others):
-            addresses, total = self._arranged(early, enough)
-            if total <= self.capacity:
-                return self.finished(addresses, total, dict(self._grants(early)))
-        return self.finished(*found, dict(self._grants(shortest)))
+        for early in reversed(self._longer(lives, bound, steps)):
+            if (found := self._arranged(early, enough)) is not None:
+                return self.finished(*found, dict(self._grants(early)))
+        return self.finished(*shortest, dict(self._grants(lives)))
 
-    def _arranged(self, lives: Lives, enough: int) -> tuple[Addresses, int]:
-        """Addresses, those of small boxes with the same lifetime behind each other."""
+    def _arranged(self, lives: Lives, enough: int) -> tuple[Addresses, int] | None:
+        """Addresses, if they are found, those of small boxes with the same lifetime behind each other."""
         small = self.capacity // SMALL
         parcels: dict[Key, list[Key]] = {}
         for key, life in lives.items():
@@ -126,7 +134,11 @@ class Arranger:
             first: Lifetime(sum([sizes[key] for key in keys]), lives[keys[0]].first, lives[keys[0]].last)
             for first, keys in parcels.items()
         }
+        if peak(merged) > self.capacity:
+            return None
         starts, total = allocate(merged, self.target.alignment, EFFORT, enough)
+        if total > self.capacity:
+            return None
         addresses = {}
         for first, keys in parcels.items():
             at = starts[first]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiling.addresses import AHEAD, EFFORT, Addresses, Ahead, Arranger, images_of
+from tiling.addresses import AHEAD, EFFORT, Addresses, Ahead, Arranged, Arranger, images_of
 from tiling.allocate import Taken, allocate, fill
 from tiling.choose import Candidate, Choices, Estimate, Price, choose, least_boxes
 from tiling.making import Maker, aligned
@@ -135,6 +135,7 @@ class Planner:
         """Sections by step and by what they are made of, which stands in front of them."""
         self.made: set[object] = set()
         """The choices that programs have been made of."""
+        self.arranged: Arranged = {}
 
     @property
     def time(self) -> float:
@@ -245,7 +246,7 @@ class Planner:
 
     def _arranged(self, sections: Sequence[Section], steps: int) -> Program | None:
         """The program of sections, where constants come so many steps early if there is room."""
-        arranger = Arranger(self.nests, self.residence, sections, self.ahead)
+        arranger = self._arranger(sections)
         return arranger.roomy(steps) if steps else arranger.program()
 
     def _moving_less(self) -> Line | None:
@@ -280,12 +281,12 @@ class Planner:
                 if choice in self.made:
                     return None
                 self.made.add(choice)
-                found = self._arranger().program()
+                found = self._arranger(self.sections).program()
                 if found is not None:
                     return found
                 addresses, total, crowded = self._squeezed()
                 if not crowded:
-                    return self._arranger().finished(addresses, total)
+                    return self._arranger(self.sections).finished(addresses, total)
             residence.drop(crowded)
 
     def _options(self, step: int, room: int) -> Choices:
@@ -377,7 +378,7 @@ class Planner:
 
     def _squeezed(self) -> tuple[Addresses, int, list[int]]:
         """Tensors placed first, and tiles into the gaps between; the steps that have none big enough."""
-        lives = self._arranger().tensors()
+        lives = self._arranger(self.sections).tensors()
         addresses, total = allocate(lives, self.target.alignment, EFFORT, self.capacity)
         if total > self.capacity:
             beyond = [key for key, life in lives.items() if addresses[key] + life.bytes > self.capacity]
@@ -410,9 +411,9 @@ class Planner:
                 return True
         return False
 
-    def _arranger(self) -> Arranger:
+    def _arranger(self, sections: Sequence[Section]) -> Arranger:
         """What makes a program of the sections."""
-        return Arranger(self.nests, self.residence, self.sections, self.ahead)
+        return Arranger(self.nests, self.residence, sections, self.ahead, self.arranged)
 
 
 def _of(section: Section, nest: Nest) -> Section:
