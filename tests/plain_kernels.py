@@ -221,7 +221,16 @@ class PlainVectors(Vectors):
         for place, row in enumerate(self._rows[number]):
             at(where + place * pitch, np.int8, row.size)[...] = row
 
-    def multiply_rows(self, total: int, left: int, right: int) -> None:
+    def clear_rows(self, number: int) -> None:
+        self._rows[number] = np.zeros((self._heights[number], self.isa.register_bytes), np.int8)
+
+    def multiply_rows(self, kind: str, total: int, left: int, right: int) -> None:
+        if kind == "bf16":
+            left_rows, columns = (widened(self._rows[number].view(np.uint16)) for number in (left, right))
+            pairs = columns.reshape(len(columns), -1, 2).transpose(0, 2, 1).reshape(2 * len(columns), -1)
+            products = (left_rows @ pairs).astype(np.float32)
+            self._rows[total] = (self._rows[total].view(np.float32) + products).view(np.int8)
+            return
         a, b = (self._rows[number].astype(np.int32) for number in (left, right))
         quads = b.reshape(len(b), -1, 4).transpose(0, 2, 1).reshape(4 * len(b), -1)
         sums = self._rows[total].view(np.int32) + (a @ quads).astype(np.int32)

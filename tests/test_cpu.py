@@ -152,6 +152,8 @@ def test_small_matrices_are_left_to_vectors() -> None:
     )
     words = replace(image, element_bytes=2)
     assert set_for(isa, image, depthwise=False) is isa
+    pairs = set_for(isa, replace(words, floating=True), depthwise=False)
+    assert pairs is (isa if "bf16" in isa.matrices.kinds else isa.matrices.vectors)
     for shape, depthwise in ((image, True), (words, False), (row, False)):
         assert set_for(isa, shape, depthwise) is isa.matrices.vectors
 

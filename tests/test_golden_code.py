@@ -55,7 +55,8 @@ LINES = dict.fromkeys(
     tuple(name for name in VECTORS if name.startswith("avx2") or name == "avxvnni"),
 )
 PAIRS = dict.fromkeys(("tile_bf16", "least_bf16"), ("avx512", "amx", "neon_pairs"))
-ONLY = TABLES | LINES | PAIRS | dict.fromkeys(("tile_matrices", "tile_rescale_matrices"), ("amx",))
+MATRICES = "tile_matrices_i8", "tile_matrices_bf16", "tile_rescale_matrices"
+ONLY = TABLES | LINES | PAIRS | dict.fromkeys(MATRICES, ("amx",))
 """The sets that have instructions for a procedure, if not all do."""
 
 

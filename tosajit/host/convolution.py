@@ -29,8 +29,8 @@ from tosajit.host.unit import (
 )
 from tosajit.kernels.contract.blocking import Blocking, RowBlocking, in_segments
 from tosajit.kernels.contract.pack import (
-    least_of,
     pack_bytes,
+    pack_pairs,
     pack_weights,
     packed_bytes,
     start_values,
@@ -85,10 +85,11 @@ def _of_floats(request: Request, made: Prepared, weights: Array) -> list[Nest] |
         return reasons.EPILOGUE
     pairs, narrow = request.left.type == "bf16", request.left.type != "f32"
     numbers = weights.view(np.int16) if narrow else weights.astype(np.float32)
-    step = (request.isa.eights_of("bf16") or 2) if pairs else 1
-    packed = pack_weights(request.isa.lanes, matrix_of(request, numbers), step).ravel().view(np.int32)
+    matrix = matrix_of(request, numbers)
     if pairs:
-        packed = np.concatenate([least_of(weights.view(np.int16)), packed])
+        packed = pack_pairs(request.isa, matrix)
+    else:
+        packed = pack_weights(request.isa.lanes, matrix, 1).ravel().view(np.int32)
     return [_finished(request, made, own_constants(request, made, {"packed": packed}), finish)]
 
 

@@ -89,7 +89,7 @@ class Blocking:
         dense = self.shape.in_elements[3] == self.shape.in_channels
         many = self.shape.runs[0] > 1 and self.shape.kind == "i16"  # sums go to quad words for each
         if self._matrices:
-            step = self.shape.stride[2] * self.shape.in_channels
+            step = self.shape.stride[2] * self.shape.in_channels * self.shape.element_bytes
             whole = run_bytes % LINE == step % LINE == 0
         else:
             whole = (self.rounded and self.shape.runs[0] == 1) or run_bytes % self._taken == 0
@@ -239,7 +239,9 @@ class Blocking:
         Segments are there for many rows in a row, whose weights are few.
         """
         whole = self.shape.element_bytes < FLOAT_BYTES or self.segments or self.depth < 2 * BLOCK_STEPS
-        return max(1, self.depth if whole else -(-self.depth // round(self.depth / BLOCK_STEPS)))
+        if whole:
+            return max(1, self.isa.whole_depth(self.depth, self.shape.kind))
+        return -(-self.depth // round(self.depth / BLOCK_STEPS))
 
     @property
     def _sums_bytes(self) -> int:
@@ -323,14 +325,15 @@ def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool, symmetric: bo
     if isa.symmetric and symmetric and shape.positions <= isa.symmetric_rows:
         return isa.symmetric
     matrices = isa.matrices
-    if matrices is None or depthwise or shape.element_bytes > 1:
+    if matrices is None or depthwise or shape.kind not in matrices.kinds:
         return matrices.vectors if matrices else isa
-    own, other = Blocking(shape, isa, True), Blocking(shape, matrices.vectors, True)
+    rounded, size = shape.kind == "i8", shape.element_bytes
+    own, other = Blocking(shape, isa, rounded), Blocking(shape, matrices.vectors, rounded)
     rows, panels, blocks = shape.positions, isa.padded(shape.out_channels) // isa.lanes, own.pitch // LINE
     gathers = not (own.is_direct or own.segments) and (other.is_direct or other.segments)
     steps = -(-rows // matrices.rows) * blocks * panels * MATRIX_STEPS + CALL_STEPS
     steps += rows * (GATHER_STEPS + LINE_STEPS * blocks) if gathers else 0
-    return isa if steps < rows * -(-other.depth // QUAD) * panels else matrices.vectors
+    return isa if steps < rows * -(-other.depth * size // QUAD) * panels else matrices.vectors
 
 
 def in_segments(matrix: NDArray[Any], blocking: Blocking) -> NDArray[Any]:

@@ -56,6 +56,7 @@ from tosajit.kernels.contract.structure import (
     reload_u16,
     rescale_i8,
     setup,
+    store_i16,
     store_i32,
     store_i64,
     tile,
@@ -228,10 +229,24 @@ def tile_floats(job: int) -> None:
 
 def tile_pairs(job: int) -> None:
     """A register tile of bfloat16, by instructions that keep subnormal numbers where there could be any."""
-    if load_i64(job, TileJob.SMALL) > 0:
-        tile_small_bf16(job)
-    else:
+    if load_i64(job, TileJob.SMALL) == 0:
         tile(job)
+    elif MATRICES:
+        tile_small_rows(job)
+    else:
+        tile_small_bf16(job)
+
+
+def tile_small_rows(job: int) -> None:
+    """The rows of a tile of matrices, by vectors: two at a time."""
+    a, words, rows = load_i64(job, TileJob.A), load_i64(job, TileJob.WORDS), load_i64(job, TileJob.HEIGHT)
+    for row in range(0, rows, 2):
+        store_i64(job, TileJob.A, a + row * load_i64(job, TileJob.A_ROW))
+        store_i64(job, TileJob.WORDS, words + row * 2 * REGISTER)
+        store_i64(job, TileJob.HEIGHT, min(2, rows - row))
+        tile_small_bf16(job)
+    store_i64(job, TileJob.WORDS, words)
+    store_i64(job, TileJob.HEIGHT, rows)
 
 
 def kernel(args: int) -> None:
@@ -313,6 +328,8 @@ def kernel_floats(args: int) -> None:
         a = start_of(args, table, reload_i64(gathering, GatherJob.A), m, rows)
         if CAREFUL:
             look_for_small(args, tiling, a, rows)
+        if MATRICES:
+            clear_ends(args, a, rows)
         for step in range(0, max(steps, 1), block):
             start_block(tiling, step, min(block, steps - step))
             last = step + block >= steps
@@ -585,6 +602,15 @@ def finish_row(place: int, sums: int, base: int, column: int, columns: int) -> N
     """Run the epilogue for a row of sums."""
     for j in range(columns):
         epilogue(reload_sum(sums, base + j), column + j, place + j)
+
+
+def clear_ends(args: int, a: int, rows: int) -> None:
+    """Let rows of bf16 that were gathered have zeros behind their depth: what is there meets zeros."""
+    K, row_bytes = load_i64(args, Slot.K), load_i64(args, Slot.ROW_BYTES)
+    if load_i64(args, Slot.DIRECT) == 0 and load_i64(args, Slot.SEGMENTS) == 0:
+        for i in range(rows):
+            for k in range(K, (K + DEPTH - 1) // DEPTH * DEPTH):
+                store_i16(a + i * row_bytes, k, np.int16(0))
 
 
 def look_for_small(args: int, tiling: int, a: int, rows: int) -> None:

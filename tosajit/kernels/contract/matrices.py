@@ -1,4 +1,4 @@
-"""Tiles of int8 by products of whole matrices: two registers of rows of A times two panels of B.
+"""Tiles by products of whole matrices: two registers of rows of A times two panels of B.
 
 Rows of A and panels of B are whole blocks of `Matrices.row_bytes`; what a row of A has behind its depth meets
 zeros. Of few rows, all are in one register; of more, the last two registers may have rows in common.
@@ -31,14 +31,17 @@ def _total(row: int, panel: int) -> int:
     return row * PAIR + panel
 
 
-def tile_matrices(v: Vectors, address: Value) -> None:
-    """Store the sums of rows of A times panels of B (`TileJob`), from the start values of the columns."""
+def tile_matrices(kind: str, v: Vectors, address: Value) -> None:
+    """Store the sums of rows of A times panels of B (`TileJob`).
+
+    Those of int8 begin with the start values of the columns.
+    """
     job = Record(v, address)
     rows, words = job[TileJob.HEIGHT], job[TileJob.WORDS]
     height = _height(v, rows)
 
     def case(lefts: int, panels: int) -> None:
-        tile, starts = _Tile.of(v, job, panels), [v.number(0), rows - height][:lefts]
+        tile, starts = _Tile.of(v, job, kind, panels), [v.number(0), rows - height][:lefts]
         tile.multiply(starts, fetch=False)
         for row, start in enumerate(starts):
             tile.store(row, words + start * tile.pitch)
@@ -60,7 +63,7 @@ def tile_rescale_matrices(v: Vectors, address: Value) -> None:
 def _column(panels: int, v: Vectors, address: Value) -> None:
     """All tiles down a column; the last may begin early: some rows are then stored twice."""
     job = Record(v, address)
-    tile, rows = _Tile.of(v, job, panels), job[TileJob.HEIGHT]
+    tile, rows = _Tile.of(v, job, "i8", panels), job[TileJob.HEIGHT]
     height = _height(v, rows)
     lefts = (rows + (height - 1)) // height
     fetched = v.choose(job[TileJob.FETCH] > 0, v.number(PAIR), 0)
@@ -111,14 +114,15 @@ class _Tile:
     """Rows of A times some panels of B."""
 
     v: Vectors
+    kind: str
     operands: Operands
     initial: Value
     panels: int
 
     @classmethod
-    def of(cls, v: Vectors, job: Record, panels: int) -> _Tile:
+    def of(cls, v: Vectors, job: Record, kind: str, panels: int) -> _Tile:
         """Load what is known from the arguments."""
-        return cls(v, Operands.of(job), job[TileJob.INITIAL], panels)
+        return cls(v, kind, Operands.of(job), job[TileJob.INITIAL], panels)
 
     @property
     def pitch(self) -> int:
@@ -135,7 +139,7 @@ class _Tile:
         rows, block = range(len(starts)), v.isa.matrices.row_bytes
         for panel in range(self.panels):
             for row in rows:
-                v.load_rows(_total(row, panel), self.initial + panel * step, 0)
+                self._start(_total(row, panel), panel)
         firsts = [operands.a + start * operands.a_row for start in starts]
 
         def products(_: Value, values: Sequence[Value]) -> Sequence[Value]:
@@ -148,7 +152,7 @@ class _Tile:
                 for row in rows:
                     if panel == 0:
                         v.load_rows(LEFT[row], lefts[row], operands.a_row)
-                    v.multiply_rows(_total(row, panel), LEFT[row], RIGHT[panel])
+                    v.multiply_rows(self.kind, _total(row, panel), LEFT[row], RIGHT[panel])
             return [b + step * v.isa.lanes, *(left + block for left in lefts)]
 
         def segment(index: Value, values: Sequence[Value]) -> Sequence[Value]:
@@ -156,6 +160,13 @@ class _Tile:
             return v.loop(operands.steps // v.isa.lanes, inner, products)[:1]
 
         v.loop(operands.segments, [operands.b], segment)
+
+    def _start(self, total: int, panel: int) -> None:
+        """Let a register of sums of a panel begin."""
+        if self.kind == "i8":
+            self.v.load_rows(total, self.initial + panel * self.v.isa.register_bytes, 0)
+        else:
+            self.v.clear_rows(total)
 
     def store(self, row: int, words: Value) -> None:
         """Store the sums of a register of rows of A."""

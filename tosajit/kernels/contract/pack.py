@@ -50,6 +50,13 @@ def pack_bytes(isa: InstructionSet, matrix: NDArray[np.integer[Any]]) -> NDArray
     return pack_weights(isa.lanes, matrix.astype(np.int16), 2)
 
 
+def pack_pairs(isa: InstructionSet, matrix: NDArray[np.int16]) -> NDArray[np.int32]:
+    """Return bf16 [columns][depth] as products of a set take them, behind the number nearest to zero."""
+    spare = isa.whole_depth(matrix.shape[1], "bf16") - matrix.shape[1]
+    words = pack_weights(isa.lanes, np.pad(matrix, ((0, 0), (0, spare))), isa.eights_of("bf16") or 2)
+    return np.concatenate([least_of(matrix), words.view(np.int32).ravel()])
+
+
 def pack_points(lanes: int, weights: NDArray[np.int64]) -> NDArray[np.int16]:
     """Return a packed matrix for each point of weights [columns][KH][TAPS][channels]."""
     points = (_OF_TAPS @ weights.astype(np.float32)).astype(np.int16)

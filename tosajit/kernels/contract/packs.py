@@ -6,6 +6,7 @@ import numpy as np
 
 from tosajit.kernels.contract.slots import PackSlot
 from tosajit.kernels.contract.structure import (
+    APART,
     DEPTH,
     LANES,
     LEAST_BYTES,
@@ -89,25 +90,26 @@ def pack_pairs(args: int) -> None:
         least = min(least, np.int64(reload_u16(lanes, i)))
     store_i32(out, 0, np.int32(least))
     out += LEAST_BYTES
-    steps, words = (depth + DEPTH - 1) // DEPTH * (DEPTH // 2), DEPTH // 2
-    for column in range(0, columns, LANES):
-        target, width = out + column * steps * 4, min(LANES, columns - column)
+    steps = (depth + DEPTH - 1) // DEPTH * (DEPTH // 2)
+    for first in range(0, columns, 4 * LANES):
         for step in range(steps):
-            to = target + (step // words * words * LANES + step % words) * 4
-            pack_pair(source + 2 * step * row_bytes, row_bytes, depth - 2 * step, column, width, to)
+            place = out + (step // APART * APART * LANES + step % APART) * 4
+            for column in range(first, min(first + 4 * LANES, columns), LANES):
+                to, width = place + column * steps * 4, min(LANES, columns - column)
+                pack_pair(source + 2 * step * row_bytes, row_bytes, depth - 2 * step, column, width, to)
 
 
 def pack_pair(source: int, row_bytes: int, rows: int, column: int, width: int, target: int) -> None:
-    """Pack some columns of two rows, or zeros where there are no rows: words, `DEPTH // 2` of them apart."""
-    second, apart = source + row_bytes, DEPTH // 2
+    """Pack some columns of two rows, or zeros where there are no rows: words, `APART` of them apart."""
+    second = source + row_bytes
     if width == LANES and rows > 0:
         for j in range(LANES):
             pair = load_u16(source, column + j) | (np.int32(load_u16(second, column + j)) << 16)
-            store_i32(target, j * apart, np.int32(pair))
+            store_i32(target, j * APART, np.int32(pair))
     else:
         there = width if rows > 0 else 0
         for j in range(there):
             pair = load_u16(source, column + j) | (np.int32(load_u16(second, column + j)) << 16)
-            store_i32(target, j * apart, np.int32(pair))
+            store_i32(target, j * APART, np.int32(pair))
         for j in range(there, LANES):
-            store_i32(target, j * apart, np.int32(0))
+            store_i32(target, j * APART, np.int32(0))

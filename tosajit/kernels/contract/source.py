@@ -145,7 +145,7 @@ def _module(
     used, stem = called_names(module, name), module.__name__.rpartition(".")[2]
     stems = {stem: f"{stem}_{spec.left}" for stem in ("tile", "depthwise", "greatest", "mean")}
     if spec.matrices:
-        stems |= {"tile": "tile_matrices", "tile_rescale_i8": "tile_rescale_matrices"}
+        stems |= {"tile": f"tile_matrices_{spec.left}", "tile_rescale_i8": "tile_rescale_matrices"}
     imports = vector_imports(spec.isa, sorted(used & VECTORS), stems)
     if spec.accumulator == "f32" or epilogue.computes_floats:
         imports = f"from tosajit.kernels.floats import *\n{imports}"
@@ -184,7 +184,8 @@ def _values(spec: ContractSpec) -> dict[str, object]:
         "BIAS": isa.bias if left == "i8" else 0,
         "PARTS": 1 + split,
         "STEP": step,
-        "DEPTH": matrices.row_bytes if matrices else isa.eights_of(left) or step,
+        "DEPTH": isa.whole_depth(step, left),
+        "APART": max(1, isa.eights_of(left) // 2),
         "WIDTH": isa.byte_width if left == "i8" else {"f32": 4}.get(left, 2),
         "ELEMENT": 1 if left == "i8" else 2,
         "MATRICES": matrices is not None,

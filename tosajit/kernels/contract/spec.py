@@ -61,7 +61,7 @@ class ContractSpec:
     @property
     def matrices(self) -> Matrices | None:
         """Return how whole matrices are multiplied, if they are."""
-        return self.isa.matrices if self.kind == "convolution" and self.left == "i8" else None
+        return self.isa.matrices_of(self.left) if self.kind == "convolution" else None
 
 
 LEAST_BYTES = LINE

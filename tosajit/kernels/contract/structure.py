@@ -30,6 +30,8 @@ STEP = 4
 """Elements of a row of A in a step."""
 DEPTH = 4
 """Elements that a row of A is made up to."""
+APART = 1
+"""Words from a pair of a column of bf16 to that of the next."""
 CHUNK = 255
 """Steps of two int16 products each that stay within 32 bits."""
 GROUP = 4
@@ -63,7 +65,7 @@ INTRINSIC: Any = object()
 
 local = call = INTRINSIC
 load_i32 = load_i64 = load_u8 = load_u16 = load_u32 = reload_i32 = reload_i64 = reload_u16 = INTRINSIC
-store_f32 = store_i32 = store_i64 = INTRINSIC
+store_f32 = store_i16 = store_i32 = store_i64 = INTRINSIC
 reload_sum = load_b = load_a = store_a = INTRINSIC
 """Access to sums, to elements of B and of A, by their type."""
 

@@ -13,6 +13,8 @@ EIGHT = 8
 """Bytes of a row that meet those of a column at once, where rows are multiplied two by two."""
 EIGHTS: Mapping[str, int] = {"i8": 8, "bf16": 4}
 """Elements that they are, of the types that there are such products of."""
+MATRIX_BYTES: Mapping[str, int] = {"i8": 1, "bf16": 2}
+"""Bytes of an element, of the types that there are products of whole matrices of."""
 
 
 class Side(NamedTuple):
@@ -32,9 +34,9 @@ ALONE = Side()
 
 @dataclass(frozen=True, slots=True)
 class Matrices:
-    """What a set has that multiplies whole matrices of int8: registers of rows, which are loaded from memory.
+    """What a set has that multiplies whole matrices: registers of rows, which are loaded from memory.
 
-    A register holds rows of A, or as many columns of a panel of B with their bytes, or sums of both.
+    A register holds rows of A, or as many columns of a panel of B, a word of each, or sums of both.
     """
 
     rows: int
@@ -43,6 +45,8 @@ class Matrices:
     """Bytes of each; rows of A in memory are padded to a multiple, and begin at one."""
     vectors: InstructionSet
     """The set that multiplies what is too small for it."""
+    kinds: tuple[str, ...]
+    """The types that it multiplies: of `MATRIX_BYTES`."""
 
     @property
     def height(self) -> int:
@@ -115,7 +119,7 @@ class InstructionSet:
     symmetric_rows: int = 0
     """Rows that it is for at most."""
     matrices: Matrices | None = None
-    """How it multiplies int8, but for depthwise convolutions."""
+    """How it multiplies int8, and perhaps bfloat16, but for depthwise convolutions."""
     floats: InstructionSet | None = None
     """The same with the tiles that it has for float32, if they are others."""
 
@@ -129,7 +133,7 @@ class InstructionSet:
 
     def matrices_of(self, kind: str) -> Matrices | None:
         """Return how it multiplies elements of a type, unless by vectors."""
-        return self.matrices if kind == "i8" else None
+        return self.matrices if self.matrices and kind in self.matrices.kinds else None
 
     @property
     def register_bytes(self) -> int:
@@ -143,7 +147,7 @@ class InstructionSet:
     def whole_depth(self, depth: int, kind: str) -> int:
         """Return how many elements of a type a row of A has with those that make it whole."""
         matrices = self.matrices_of(kind)
-        block = matrices.row_bytes if matrices else self.eights_of(kind) or 1
+        block = matrices.row_bytes // MATRIX_BYTES[kind] if matrices else self.eights_of(kind) or 1
         return -(-depth // block) * block
 
     def eights_of(self, kind: str) -> int:

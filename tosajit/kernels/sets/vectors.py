@@ -399,8 +399,15 @@ class Vectors:
         """Store a register of rows, so many bytes apart."""
         raise NotImplementedError(f"{self.isa.name} has no registers of rows")
 
-    def multiply_rows(self, total: int, left: int, right: int) -> None:
-        """Add the products of rows of A and columns of B, int8, to the sums of another register."""
+    def clear_rows(self, number: int) -> None:
+        """Let a register of rows be zeros."""
+        raise NotImplementedError(f"{self.isa.name} has no registers of rows")
+
+    def multiply_rows(self, kind: str, total: int, left: int, right: int) -> None:
+        """Add the products of rows of A and columns of B, of a type, to the sums of another register.
+
+        Subnormal bfloat16, products and sums of these count as zero.
+        """
         raise NotImplementedError(f"{self.isa.name} has no registers of rows")
 
     def looked_up(self, table: Sequence[Register], index: Register) -> Register:

@@ -1,4 +1,4 @@
-"""AMX: AVX-512 with registers of 16 rows of 64 bytes, and products of such matrices of int8."""
+"""AMX: AVX-512 with registers of 16 rows of 64 bytes, and products of such matrices of int8 and bfloat16."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -14,5 +14,7 @@ def amx(features: Collection[str]) -> InstructionSet | None:
     vectors = avx512(features)
     if vectors is None or not vectors.byte_dots or not NEEDS.issubset(features):
         return None
+    pairs = vectors.bf16_pairs and "amx-bf16" in features
+    matrices = Matrices(16, 64, vectors, ("i8", "bf16") if pairs else ("i8",))
     # tdpbssd multiplies signed bytes by signed ones, so nothing has to be made unsigned.
-    return replace(vectors, name="amx", bias=0, words=None, matrices=Matrices(16, 64, vectors))
+    return replace(vectors, name="amx", bias=0, words=None, matrices=matrices)

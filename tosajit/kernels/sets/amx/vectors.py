@@ -15,6 +15,8 @@ from tosajit.kernels.sets.vectors import VOID, Vectors
 
 PALETTE, ROWS, REGISTERS = 1, 48, 8
 """Of a configuration: its kind, and where the rows of each register are in its 64 bytes."""
+PRODUCTS = {"i8": "tdpbssd", "bf16": "tdpbf16ps"}
+"""What multiplies registers of a type."""
 
 
 class Amx(Avx512):
@@ -54,9 +56,13 @@ class Amx(Avx512):
         """Store a register of rows, some bytes apart."""
         self._tiles("tilestored64", constant(number, I8), self._pointer(where), self.number(pitch).raw)
 
-    def multiply_rows(self, total: int, left: int, right: int) -> None:
-        """Add products of int8: rows of A times columns of B."""
-        self._tiles("tdpbssd", *(constant(number, I8) for number in (total, left, right)))
+    def clear_rows(self, number: int) -> None:
+        """Let a register of rows be zeros."""
+        self._tiles("tilezero", constant(number, I8))
+
+    def multiply_rows(self, kind: str, total: int, left: int, right: int) -> None:
+        """Add products of int8, or of bfloat16: rows of A times columns of B."""
+        self._tiles(PRODUCTS[kind], *(constant(number, I8) for number in (total, left, right)))
 
     def _pointer(self, where: Value) -> Any:
         return self.b.inttoptr(where.raw, I8.as_pointer())
