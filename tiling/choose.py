@@ -257,8 +257,10 @@ def ways(at: Setting, target: Target) -> Sequence[Flags]:
     """
     outside = ~np.array(at.inside, bool)
     if not target.direct:
-        tables = np.array([access.indirect for access in at.nest.reads], bool)
-        tables = outside & at.menu.rooms.any(0) & np.pad(tables, (0, len(outside) - len(tables)))
+        chosen = [access.indirect for access in at.nest.reads]
+        if not any(chosen):
+            return [outside]
+        tables = outside & at.menu.rooms.any(0) & np.pad(chosen, (0, len(outside) - len(chosen)))
         return [outside, outside & ~tables] if tables.any() else [outside]
     if target.copied == "weights":
         boxed = outside & np.array(at.weights, bool)

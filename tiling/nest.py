@@ -179,7 +179,7 @@ class Nest:
     @property
     def extents(self) -> tuple[int, ...]:
         """Steps of each axis."""
-        return tuple(axis.extent for axis in self.axes)
+        return tuple([axis.extent for axis in self.axes])
 
     @property
     def outer(self) -> int:
@@ -194,7 +194,7 @@ class Nest:
     @property
     def accesses(self) -> tuple[Access, ...]:
         """Reads, writes, and what the array unit reads, in the order in which sections and kernels count."""
-        return (*self.reads, *(write.access for write in self.writes), *self.prepared)
+        return (*self.reads, *[write.access for write in self.writes], *self.prepared)
 
     @property
     def scatters(self) -> bool:
