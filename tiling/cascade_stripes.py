@@ -227,7 +227,7 @@ def striped(
                 for name in member.operands:
                     if name in copies and copies[name] not in buffers:
                         buffers[copies[name]] = replace(operands[name], name=copies[name], kind="temporary")
-                        nests.append(_copy(operands[name], copies[name], member.members))
+                        nests.append(copied(operands[name], copies[name], member.members))
                 nests.append(_part(member, rows, views, copies))
     return nests, buffers
 
@@ -270,7 +270,7 @@ def _part(member: Nest, rows: Span, views: Mapping[str, _View], copies: Mapping[
     return map_accesses(with_axes(member, axes, old), found)
 
 
-def _copy(operand: Operand, copy: str, members: tuple[str, ...]) -> Nest:
+def copied(operand: Operand, copy: str, members: tuple[str, ...]) -> Nest:
     """Copy a constant as it is."""
     shape, index, axes = (operand.elements,), (Affine((1,)),), (Axis("i", operand.elements),)
     source, target = (Access(name, operand.type, shape, index) for name in (operand.name, copy))

@@ -8,7 +8,7 @@ and runs of zeros apart where zeros are frequent. Here sections of a fixed lengt
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -35,8 +35,13 @@ PHASES, TILES = "phases", "tiles"
 _sizes: dict[tuple[int, bool, str, int], int] = {}
 
 
-def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:
-    """The sizes of weights that are coded or packed, by operand; machines take others as they are."""
+def stored_sizes(
+    nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine, apart: Collection[str] = ()
+) -> dict[str, int]:
+    """The sizes of weights that are coded or packed, by operand; machines take others as they are.
+
+    Weights that are `apart` serve several nests, whose biases and scales do not come with them.
+    """
     family = coding(machine)
     if not family:
         return _packed_sizes(nests, constants, machine)
@@ -54,17 +59,29 @@ def stored_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine:
         if array is not None and array.dtype == np.int8:
             shape = access.shape if len(access.shape) > 1 else (_columns(nest), -1)
             found[access.operand] = _size(array, shape, roles.depthwise, family, bits)
-            _add_scales(found, nest, access.operand, constants, family)
+            _add_scales(found, nest, access.operand, constants, family, access.operand in apart)
     return found
 
 
 def _add_scales(
-    found: dict[str, int], nest: Nest, weights: str, constants: Mapping[str, Array], family: str
+    found: dict[str, int],
+    nest: Nest,
+    weights: str,
+    constants: Mapping[str, Array],
+    family: str,
+    apart: bool,
 ) -> None:
-    """Biases and scales come with the weights, in one stream: they have no bytes of their own."""
+    """Biases and scales come with the weights, in one stream: they have no bytes of their own.
+
+    If they come apart, the first of them that no other nest reads has those of all.
+    """
     names = [nest.reads[number].operand for number in scales(nest)]
-    found.update((name, 0) for name in names if name in constants and name != weights)
-    found[weights] += scale_bytes(_columns(nest), family)
+    beside = [name for name in names if name in constants and name != weights]
+    own = next((name for name in beside if name not in found), None) if apart else weights
+    for name in beside:
+        found.setdefault(name, 0) if apart else found.update({name: 0})
+    if own is not None:
+        found[own] += scale_bytes(_columns(nest), family)
 
 
 def _packed_sizes(nests: Sequence[Nest], constants: Mapping[str, Array], machine: Machine) -> dict[str, int]:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from tiling.choose import least_room
 from tiling.fuse import fuse
+from tiling.held import copies_of, held
 from tiling.nest import Access, Nest, map_accesses
 from tiling.plan import fits, plan, preferred
 from tiling.planner import Infeasible
 from tiling.program import Operand, Program
-from tiling.schedule import Schedule, schedule_of
+from tiling.schedule import Schedule, group_names, schedule_of
 from tiling.scheduled import Outcome, Wanted, program_after
 from tiling.spread import SpreadProgram
 from tiling.spread_schedule import spread_schedule
@@ -102,7 +103,10 @@ def planned_for(
 
 
 def groupings(groups: Groups, machine: Machine) -> list[Groups]:
-    """The groups and, where some of them leave little of the scratchpad, those for a smaller one."""
+    """The groups and, where some of them leave little of the scratchpad, those for a smaller one.
+
+    Where groups share weights, there are those that read copies of these, too.
+    """
     target, found = machine.target, {_members(groups): groups}
     least = max((least_room(nest, target) for nest in groups.nests), default=0)
     for part in PARTS if machine.topology is None else PARTS[:1]:
@@ -112,6 +116,12 @@ def groupings(groups: Groups, machine: Machine) -> list[Groups]:
             LOG.info(text, groups.name, machine.name, least, room)
             made = groups_for(groups.segment, replace(target, scratch_bytes=room))
             found.setdefault(_members(made), made)
+    if machine.topology is None and least <= (target.scratch_bytes or 0):
+        for first in (False, True):
+            nests, copies = held(groups.nests, groups.operands, target, first)
+            if copies:
+                made = Groups(groups.segment, nests, temporaries=copies)
+                found.setdefault(_members(made), made)
     return list(found.values())
 
 
@@ -143,7 +153,7 @@ def _given(groups: Groups, machine: Machine, schedule: Schedule, wanted: Wanted 
     from sim.spread_after import spread_after
 
     found: list[Outcome] = []
-    for made in groupings(groups, machine):
+    for made in sorted(groupings(groups, machine), key=lambda made: not _in_order(schedule, made)):
         operands = stored_operands(made, machine)
         if machine.topology is not None:
             outcome = spread_after(schedule, made.nests, operands, machine, wanted)
@@ -158,6 +168,13 @@ def _given(groups: Groups, machine: Machine, schedule: Schedule, wanted: Wanted 
     raise PlanError(fault if isinstance(fault, tuple) else str(fault))
 
 
+def _in_order(schedule: Schedule, groups: Groups) -> bool:
+    """Whether groups come in the order in which a schedule has those that it names."""
+    order = {name: step for step, name in enumerate(group_names(groups.nests))}
+    steps = [order[name] for name in schedule.groups if name in order]
+    return steps == sorted(steps)
+
+
 def schedule_for(planned: Planned, machine: Machine) -> Schedule:
     """What was chosen for a part of a graph."""
     groups, program = planned.groups, planned.program
@@ -170,7 +187,10 @@ def stored_operands(groups: Groups, machine: Machine) -> dict[str, Operand]:
     """The operands, with weights as large as the machine stores them."""
     from sim.cost.weights import stored_sizes
 
-    sizes = stored_sizes(groups.nests, groups.constants, machine)
+    copies = copies_of(groups.nests, groups.temporaries)
+    constants = {**groups.constants, **{copy: groups.constants[name] for copy, name in copies.items()}}
+    sizes = stored_sizes(groups.nests, constants, machine, copies)
+    sizes |= {name: sizes[copy] for copy, name in copies.items() if copy in sizes}
     stored = {name: replace(groups.operands[name], stored_bytes=size) for name, size in sizes.items()}
     return {**groups.operands, **stored}
 
