@@ -8,7 +8,7 @@ scratchpad from their first use to their last.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf, lcm
@@ -25,7 +25,7 @@ STRIPES = (2, 3, 4, 6, 8, 11, MOST_STRIPES)
 RESERVE = 8
 """A part of so many of the scratchpad is left to tiles."""
 SECTION_BYTES = 512
-"""A group more costs as much as moving so many bytes."""
+"""A group more costs as much as moving so many bytes, unless a caller knows better."""
 MOST_GROUPS = 4000
 """More groups than this are not added: they would take too long to plan."""
 SURE = 4
@@ -38,20 +38,31 @@ Lines = tuple[float, float]
 
 
 def choose(
-    nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    target: Target,
+    whole: Collection[int] = (),
+    section_bytes: int = SECTION_BYTES,
 ) -> tuple[tuple[Nest, ...], dict[str, Operand]]:
-    """The same nests, with chains in stripes where otherwise tensors would have to leave the scratchpad."""
-    found, known, _ = weighed(nests, operands, target)
+    """The same nests, with chains in stripes where otherwise tensors would have to leave the scratchpad.
+
+    Nests of these numbers stay `whole`; a group more costs as much as moving `section_bytes`.
+    """
+    found, known, _ = weighed(nests, operands, target, whole, section_bytes)
     return found, known
 
 
 def weighed(
-    nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    target: Target,
+    whole: Collection[int] = (),
+    section_bytes: int = SECTION_BYTES,
 ) -> tuple[tuple[Nest, ...], dict[str, Operand], bool]:
     """The same, and whether stripes surely move much less, so that a plan without them need not be made."""
     if target.scratch_bytes is None or not target.cascading:
         return tuple(nests), dict(operands), False
-    search = _Search(nests, operands, target)
+    search = _Search(nests, operands, target, whole, section_bytes)
     found: list[Nest] = []
     left, added = dict(operands), {}
     more, spans = 0, {name: (search.first[name], search.last[name]) for name in search.first}
@@ -96,8 +107,16 @@ class _Passed:
 class _Search:
     """Where tensors do not fit, the partition of the nests into chains that moves least."""
 
-    def __init__(self, nests: Sequence[Nest], operands: Mapping[str, Operand], target: Target) -> None:
+    def __init__(
+        self,
+        nests: Sequence[Nest],
+        operands: Mapping[str, Operand],
+        target: Target,
+        whole: Collection[int],
+        section_bytes: int,
+    ) -> None:
         self.nests, self.operands, self.target = nests, operands, target
+        self.whole, self.section_bytes = whole, section_bytes
         capacity = target.scratch_bytes or 0
         self.budget = capacity - capacity // RESERVE
         self.first: dict[str, int] = {}
@@ -163,14 +182,14 @@ class _Search:
     def _options(self, last: int, crowded: Sequence[int]) -> Iterator[tuple[int, int, float]]:
         """Chains that end at a step: where they begin, their stripes, and what they cost."""
         final = self.nests[last]
-        if final.scatters or not final.outer or final.extents[0] < 2:
+        if last in self.whole or final.scatters or not final.outer or final.extents[0] < 2:
             return
         leads = {last: _Lead(1.0, 0.0)}
         lines: dict[int, tuple[Lines, bool]] = {}
         inner, held = 0, self._held_bytes(last)
         useful = crowded[last] > 0
         for first in range(last - 1, max(last - LONGEST, -1), -1):
-            flow = self._flow(first, last, leads)
+            flow = None if first in self.whole else self._flow(first, last, leads)
             if flow is None:
                 return
             leads[first], lines[first] = flow
@@ -203,7 +222,7 @@ class _Search:
             excess = max(outside + inside - self.budget, 0.0)
             if excess == 0 or (stripes == MOST_STRIPES and inside <= self.budget):
                 sections = (last + 1 - first) * (stripes - 1)
-                yield first, stripes, excess + sections * SECTION_BYTES + stripes * moved / 8
+                yield first, stripes, excess + sections * self.section_bytes + stripes * moved / 8
                 return
 
     def _flow(

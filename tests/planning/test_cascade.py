@@ -145,3 +145,18 @@ def test_chains_with_sums_of_earlier_values_are_cut_as_they_were(golden: Callabl
             runs = " ".join(map(str, times)) + " surely" * surely
             lines.append(f"{count} of {rows} {eighths}/8: {runs}; {buffers} bytes")
     golden("stripes_skipping", "\n".join(lines))
+
+
+def test_nests_that_are_to_stay_whole_are_in_no_chain() -> None:
+    nests, operands = layers(4, 64)
+    target = Target("small", 6000, 4, values="offchip")
+    assert len(choose(nests, operands, target)[0]) > len(nests)
+    assert choose(nests, operands, target, whole=range(4))[0] == tuple(nests)
+    found, _ = choose(nests, operands, target, whole={1})
+    assert nests[1] in found
+
+
+def test_chains_that_take_more_groups_than_they_spare_are_not_cut() -> None:
+    nests, operands = layers(4, 64)
+    target = Target("small", 6000, 4, values="offchip")
+    assert choose(nests, operands, target, section_bytes=1 << 20)[0] == tuple(nests)
