@@ -119,12 +119,20 @@ def read_by_nest(nest: Nest, number: int, point: Sequence[int]) -> int | None:
     return place
 
 
+def first_of(nest: Nest, found: Match) -> int:
+    """The first element that an array kernel knows: that of the origin, but for what is padding."""
+    one = nest.reads[found.left.read]
+    pairs = zip(one.index, one.strides, strict=True)
+    origin = sum(index.offset * stride for index, stride in pairs if isinstance(index, Affine))
+    return origin + sum(pad * step for pad, step in zip(found.geometry.pad, found.strides[1:], strict=True))
+
+
 def read_by_kernel(nest: Nest, found: Match, point: Sequence[int]) -> int | None:
     """The element of the input that an array kernel reads there."""
     shape, steps = found.geometry, nest.reads[found.left.read].steps(len(nest.axes))
     windows = iter(axis for axis in found.depth if nest.extents[axis] > 1)
     taps = [point[next(windows)] if extent > 1 else 0 for extent in shape.kernel]
-    place = sum(point[axis] * steps[axis] for axis in found.batch)
+    place = first_of(nest, found) + sum(point[axis] * steps[axis] for axis in found.batch)
     lines = zip(found.places, found.strides, shape.input, (1, *shape.stride), (0, *taps), strict=True)
     for number, (axis, elements, extent, stride, tap) in enumerate(lines):
         where = (0 if axis is None else point[axis]) * stride

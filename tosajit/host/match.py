@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from tiling.contraction import Contraction, Dimension, seen, sides, unwrapped
 from tiling.expr import BYTES, Expr
 from tiling.nest import Access, Nest
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tosajit.kernels.contract.geometry import Geometry
 
 Triple = tuple[int, int, int]
@@ -157,8 +157,17 @@ def _walked(
             continue
         if not one.simple or used & set(batch):
             return None
-        kept.append(one)
+        kept.append(_reached(one, nest))
     return kept, channels
+
+
+def _reached(one: Dimension, nest: Nest) -> Dimension:
+    """A dimension from the first element that is read, and without a window to the last: parts are whole."""
+    if one.offset > 0:
+        one = replace(one, extent=one.extent - one.offset, offset=0)
+    if one.window is None and one.position is not None and one.stride == 1 and one.offset == 0:
+        one = replace(one, extent=min(one.extent, _extent(nest, one.position)))
+    return one
 
 
 def _begins_and_ends_inside(one: Dimension, nest: Nest) -> bool:
