@@ -71,6 +71,8 @@ class Groups:
     """Constants that only these groups read, such as packed weights."""
     temporaries: Mapping[str, Access] = field(default_factory=dict)
     """Results that only these groups know."""
+    buffers: frozenset[str] = frozenset()
+    """Those of them that hold a part of a tensor after another."""
     units: Mapping[Nest, Unit] = field(default_factory=dict)
     """The array kernels of the host that do groups."""
     library: str = ""

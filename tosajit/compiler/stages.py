@@ -49,6 +49,7 @@ from tosajit.kernels.memory import check_memory
 from tosajit.kernels.objects import is_there
 from tosajit.kernels.runnable import Members, Slot
 from tosajit.kernels.runner import Runner
+from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.registry import instruction_set
 from tosajit.log import LOG
 
@@ -129,10 +130,11 @@ def simplify(groups: Groups, options: Options) -> Groups:
 
 
 def prepare(groups: Groups, options: Options) -> Groups:
-    """On the host: groups that array kernels do, with their operands packed."""
+    """On the host: groups that array kernels do, with their operands packed; some chains in bands of rows."""
     if not options.on_host:
         return groups
     isa = instruction_set()
+    groups = groups if options.once or isa is None else _in_bands(groups, isa)
     known = {**groups.segment.constants, **groups.added}
     made = prepared(groups.nests, known, isa, *_lacking(options), _waiting(options))
     for nest, reason in made.refused.items():
@@ -150,6 +152,19 @@ def prepare(groups: Groups, options: Options) -> Groups:
     if not made.apart and not made.late:
         return whole
     return replace(whole, nests=tuple(made.without_own), units=made.at_once, own=whole)
+
+
+def _in_bands(groups: Groups, isa: InstructionSet) -> Groups:
+    """The same with chains of groups in bands, if something that leaves the caches passes between groups."""
+    results = (write.access for nest in groups.nests for write in nest.writes)
+    if not isa.near_bytes or all(access.bytes <= isa.near_bytes // 2 for access in results):
+        return groups
+    from tosajit.host.bands import bands  # most networks have no need of it
+
+    known = {**groups.segment.constants, **groups.added}
+    nests, buffers = bands(groups.nests, groups.operands, known, isa)
+    temporaries = {**groups.temporaries, **buffers}
+    return replace(groups, nests=nests, temporaries=temporaries, buffers=frozenset(buffers))
 
 
 def _lacking(options: Options) -> tuple[Callable[[Unit], bool], Callable[[Unit], bool]]:

@@ -29,17 +29,17 @@ def verify(value: object) -> list[str]:
         case Segment():
             return verify_nests(value.nests, Groups(value, value.nests).operands)
         case Groups():
-            return verify_nests(value.nests, value.operands, _opaque(value))
+            return verify_nests(value.nests, value.operands, _opaque(value), value.buffers)
         case Planned():
             return verify_program(value.program, _opaque(value.groups), _buffers(value))
     return []
 
 
 def _buffers(planned: Planned) -> set[str]:
-    """Operands that are written again: those of the program alone, and what cores write over a ground."""
+    """Operands that are written again: buffers, those of the program alone, and what cores write over."""
     from tiling.spread import SpreadProgram
 
-    found = set(planned.program.operands.keys() - planned.groups.operands.keys())
+    found = {*planned.groups.buffers, *planned.program.operands.keys() - planned.groups.operands.keys()}
     if isinstance(planned.program, SpreadProgram):
         nests = planned.groups.nests
         writers = Counter(write.access.operand for nest in nests for write in nest.writes)

@@ -80,6 +80,8 @@ class InstructionSet:
     """Of how many rows, as a power of two, taller tiles whose sums are rescaled may waste one; 0 of none."""
     together_bytes: int = 0
     """What a tile of a depthwise convolution of float32 may read for all of its channels to stay together."""
+    near_bytes: int = 0
+    """The second-level cache of common CPUs, which chains of float32 go through in bands; 0: none do."""
     block: int = 12
     """Rows among which the heights of tiles are evened out."""
     low: int = 1

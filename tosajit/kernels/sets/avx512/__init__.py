@@ -22,6 +22,7 @@ def avx512(features: Collection[str]) -> InstructionSet | None:
         alone=(16,),
         pixels=(8, 4),
         covers=(8, 10, 12),
+        near_bytes=1024 * 1024,
         latency=8,  # two units, of four cycles
         byte_dots=dots,
         narrowed=4,
