@@ -55,6 +55,8 @@ class Pair:
     """Of the off-chip memory."""
     scheduled_bytes: int = 0
     """Of the same, ours with Vela's schedule."""
+    least_bytes: int = 0
+    """Of the same, ours with plans for traffic."""
     charged: int = 0
     """What Vela would charge beyond its schedule's cycles."""
     copied: int = 0
@@ -173,7 +175,8 @@ def compared(file: Path, configuration: Configuration, objective: str | None = N
         copied += means.means(found, log, graph, core, made)
         copied += apart.apart(found, log, graph, core, nests, made)
         copied += softmaxes.softmaxes(found, log, core, machine)
-    given = replace(pair, scheduled=made.cycles, scheduled_bytes=made.offchip_bytes)
+    least = tj.simulate(graph, machine, objective="traffic").offchip_bytes
+    given = replace(pair, scheduled=made.cycles, scheduled_bytes=made.offchip_bytes, least_bytes=least)
     return replace(given, charged=charged, copied=copied)
 
 

@@ -129,7 +129,11 @@ def moved(pairs: Sequence[vela_live.Pair]) -> Iterator[str]:
     )
     known = [one for one in pairs if one.scheduled is not None]
     less = sum(one.our_bytes <= (1 + vela_live.MORE) * one.scheduled_bytes for one in known)
-    yield f"By our own count of what both schedules move, {less} of {len(known)} do."
+    least = sum(one.least_bytes <= (1 + vela_live.MORE) * one.scheduled_bytes for one in known)
+    yield (
+        f"By our own count of what both schedules move, {less} of {len(known)} do, and"
+        f' {least} with `objective="traffic"`.'
+    )
     if more:
         cases = (f"{one.network} on {one.configuration} {_share(_more(one))}{_time(one)}" for one in more)
         yield f"The others, with what they take of the time of Vela's schedule: {', '.join(cases)}."
