@@ -464,12 +464,15 @@ def test_kinds_and_medians(name: str) -> None:
 def test_the_page_names_what_moves_more_than_vela_does() -> None:
     configuration = Configuration("ethos-u85-256", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only")
     pairs = [
-        vela_live.Pair(name, configuration, 100, 100, 102, moved, theirs, scheduled_bytes=1500)
-        for name, moved, theirs in (("vgg_i8", 1300, 1000), ("gru_i8", 1019, 1000), ("cnn_i8", 0, 0))
+        vela_live.Pair(name, configuration, 100, 100, 102, moved, theirs, 1500, least)
+        for name, moved, theirs, least in (
+            *(("vgg_i8", 1300, 1000, 1600), ("gru_i8", 1019, 1000, 1000)),
+            ("cnn_i8", 0, 0, 0),
+        )
     ]
     head, own, others = live.moved(pairs)
     assert "2 of 3 pairs move at most 2%" in head
-    assert own == "By our own count of what both schedules move, 3 of 3 do."
+    assert own == 'By our own count of what both schedules move, 3 of 3 do, and 2 with `objective="traffic"`.'
     assert others.endswith(f"of Vela's schedule: vgg_i8 on {configuration} +30.0% (98.0%).")
     assert len(list(live.moved(pairs[1:]))) == 2
     _, _, *rows = live.by_kind(pairs)
