@@ -111,3 +111,16 @@ def test_others_stay_whole(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "_in_bands", lambda groups, isa: groups)
     _, plain = parts(function, value)
     assert len(groups.nests) == len(plain.nests)
+
+
+def test_a_profile_has_all_bands_of_a_group_in_a_row() -> None:
+    value = drawn(1, SIZE, SIZE, 16)
+    made = tj.compile(tj.trace(BLOCK, value), generic="never", threads=1)
+    found = made.profile(value, runs=2)
+    layers = [one for one in found if one.macs]
+    assert len(made.program.sections) > len(found)
+    assert len(layers) == 3
+    first, depthwise_one, last = (one.macs for one in layers)
+    assert first == last == SIZE * SIZE * 16 * 96
+    assert depthwise_one >= SIZE * SIZE * 96 * 9
+    assert sum(map(found.share, found)) == pytest.approx(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from math import prod
 from typing import Any, overload
@@ -195,7 +195,27 @@ def profile_of(
                 bound=_bound(section.nest, program.operands, kernel, whole, known).times(calls),
             )
         )
-    return Profile(tuple(groups))
+    return Profile(tuple(_joined(groups)))
+
+
+def _joined(groups: Sequence[GroupTime]) -> Iterator[GroupTime]:
+    """Groups of the same nodes by the same kernel, such as bands of rows, as the first of them."""
+    alike: dict[object, list[GroupTime]] = {}
+    for one in groups:
+        alike.setdefault((one.nodes, one.kernel) if one.nodes else one.group, []).append(one)
+    for first, *others in alike.values():
+        yield first if not others else _sum(first, *others)
+
+
+def _sum(*groups: GroupTime) -> GroupTime:
+    longest = max((one.bound for one in groups), key=lambda bound: bound.seconds)
+    return replace(
+        groups[0],
+        seconds=sum(one.seconds for one in groups),
+        macs=sum(one.macs for one in groups),
+        bytes=sum(one.bytes for one in groups),
+        bound=Bound(longest.name, sum(one.bound.seconds for one in groups)),
+    )
 
 
 def _block(graph: Graph, kernels: Sequence[GroupKernel]) -> Block:
