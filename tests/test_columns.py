@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tosajit as tj
+from tests.test_host import LIBRARIES
 from tosajit import ops
 
 LAST, FIRST = [0, 2, 3, 1], [0, 3, 1, 2]
@@ -142,7 +143,11 @@ def test_convolutions_to_many_channels_stay_what_they_are(channels: int) -> None
     assert verbs(made) == ["contract"]
 
 
-def test_what_transforms_of_bytes_do_in_less_time_is_left_to_them() -> None:
+@pytest.mark.parametrize("library", [one for one in LIBRARIES if one in ("avx2", "avx512")])
+def test_what_transforms_of_bytes_do_in_less_time_is_left_to_them(
+    library: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOSAJIT_CPU", library)
     random = np.random.default_rng(9)
     value = random.integers(-128, 128, (1, 14, 14, 256), dtype=np.int8)
     weights = random.integers(-9, 10, (36, 3, 3, 256), dtype=np.int8)

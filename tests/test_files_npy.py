@@ -11,7 +11,7 @@ import pytest
 
 from tosajit.dtypes import BF16, BOOL, DTYPES, FP8E4M3, FP8E5M2, INT4, INT8, INT16, INT48, DType
 from tosajit.errors import FileError
-from tosajit.files import load_npy, save_npy
+from tosajit.files.npy import load_npy, save_npy
 
 
 def stored(array: np.ndarray, version: tuple[int, int] = (1, 0), **options: Any) -> bytes:
