@@ -79,7 +79,7 @@ def _add_scales(
     beside = [name for name in names if name in constants and name != weights]
     own = next((name for name in beside if name not in found), None) if apart else weights
     for name in beside:
-        found.setdefault(name, 0) if apart else found.update({name: 0})
+        found[name] = found.get(name, 0) if apart else 0
     if own is not None:
         found[own] += scale_bytes(_columns(nest), family)
 
