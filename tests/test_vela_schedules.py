@@ -14,6 +14,7 @@ import vela_live
 from validating import apart, charges, copies, live, lowered, page, schedules
 from validating.facts import Configuration
 from validating.figures import Figure, Table
+from validating.graphs import operator
 from validating.schedules import Operation
 
 import tosajit as tj
@@ -335,6 +336,18 @@ def test_what_it_says_is_in_the_plan() -> None:
         tj.compile(graph, machine=machine, plan=plan)(data), tj.compile(graph)(data), strict=True
     ):
         np.testing.assert_array_equal(one, other)
+
+
+def test_an_operator_alone_has_the_slices_and_buffers_of_vela() -> None:
+    sizes = {f"{map}_shape_{axis}": "16" for map in ("ifm", "ofm") for axis in "hwc"}
+    kernel = dict.fromkeys(("kernel_size_y", "kernel_size_x", "kernel_stride_y", "kernel_stride_x"), "1")
+    graph, machine = operator({"operator": "Conv2D", **sizes, **kernel}), tj.machine(MACHINE)
+    (sliced,), (whole,) = (
+        dict(schedules.plan_of_one(graph, machine, *way)).values() for way in ((2, (0, 8, 16)), (0, (0, 16)))
+    )
+    assert (sliced.tile["oc"], whole.tile["oc"]) == (8, 16)
+    assert {box.copies for boxes in (sliced.boxes or {}).values() for box in boxes} == {2}
+    assert whole.boxes == {}
 
 
 def test_what_is_not_in_the_graph_is_passed_over() -> None:

@@ -4,20 +4,6 @@ from __future__ import annotations
 
 from validating.figures import Explanation
 
-OPERATORS = (
-    Explanation(
-        "FullyConnected",
-        """there is one layer of 16 × 10 weights, so only two samples; it takes 70 to 150
-        cycles, so any difference in the shape of the blocks, or a plan that loads the weights
-        in parts, shows at once.""",
-    ),
-    Explanation(
-        "ethos-u85.*Conv2D, output",
-        """Vela counts the output of an addition that is chained behind a convolution as the
-        convolution's.""",
-    ),
-)
-
 NETWORKS = (
     Explanation(
         "(ds_cnn|mobilenet_v2|resnet8), ethos-u(65|85).*dedicated",

@@ -10,11 +10,12 @@ from functools import cache
 import tosajit as tj
 from sim import Report
 from validating import vela
-from validating.causes import NETWORKS, OPERATORS, TRAFFIC
+from validating.causes import NETWORKS, TRAFFIC
 from validating.facts import Configuration, Facts, Network, networks, rows
 from validating.figures import Figure, Table
 from validating.graphs import operator
 from validating.predict import loaded, model_file, report
+from validating.schedules import COPIES, plan_of_one
 
 OPERATOR_BOUND, NETWORK_BOUND = 0.05, 0.1
 PARTS = {"MAC": ("mac_cycles", "mac_cycles"), "output": ("ao_cycles", "output_cycles")}
@@ -29,10 +30,12 @@ SYSTEMS = {
 }
 OPERATOR_TEXT = """Every operator of two networks (a MobileNetV2, and a small one with convolutions, an
 addition and pools) on every accelerator in two memory modes. Each is compiled from a graph of its own:
-convolutions with their scaling by channel, the addition with its three RESCALEs. The cycles of the MACs and
-of the output stage are compared with those that Vela counts; the table shows the median of the differences,
-with the 95th percentile in brackets. Additions that Vela chains to a convolution (U85) have no cycles of
-their own there and are left out."""
+convolutions with their scaling by channel, the addition with its three RESCALEs. The planner has no part in
+this: weights have the slices of channels and the buffers in the SRAM that Vela has for them, and all else is
+one tile. The cycles of the MACs and of the output stage are compared with those that Vela counts; the table
+shows the median of the differences, with the 95th percentile in brackets. Additions that Vela chains to a
+convolution (U85) have no cycles of their own there and are left out; it counts their output as the
+convolution's, as some percentiles show."""
 NETWORK_TEXT = """Totals of whole networks, ours from the TOSA file and Vela's from the TFLite file of the
 same network. If the fusion of TOSA's patterns lost anything, it would show here. Vela's count without
 waiting for memory is in brackets."""
@@ -89,7 +92,6 @@ def operators(quick: bool) -> tuple[Table, dict[str, list[Figure]]]:
         tuple(figures),
         columns=("accelerator, operator, part", "median off", "asked"),
         picture="operators",
-        explanations=OPERATORS,
     )
     return table, pictured
 
@@ -110,13 +112,14 @@ def _summary(case: str, figures: Sequence[Figure]) -> Figure:
 Shape = tuple[tuple[str, str], ...]
 
 
-def _key(fact: Facts) -> tuple[Configuration, Shape]:
-    """What an operator's time depends on: the machine, the operator and its shape."""
+def _key(fact: Facts) -> tuple[Configuration, Shape, int, tuple[int, ...]]:
+    """What an operator's time depends on: the machine, the operator and its shape, buffers and slices."""
     memory, accelerator = fact["memory_mode"], fact["accelerator"]
     system = SYSTEMS[accelerator.split("-")[1], memory]
     kept = ("operator", "ifm_shape_", "ofm_shape_", "kernel_")
     shape = tuple((key, value) for key, value in fact.items() if key.startswith(kept))
-    return Configuration(accelerator, system, memory), shape
+    slices = tuple(int(channel) for channel in fact["ofm_depth_slices"].split("|"))
+    return Configuration(accelerator, system, memory), shape, COPIES[fact["weight_buffering"]], slices
 
 
 @cache
@@ -126,13 +129,16 @@ def operator_graph(shape: Shape) -> tj.Graph:
 
 
 @cache
-def operator_detail(configuration: Configuration, shape: Shape) -> dict[str, int]:
+def operator_detail(
+    configuration: Configuration, shape: Shape, copies: int, slices: tuple[int, ...]
+) -> dict[str, int]:
     """The parts of our estimate of an operator, summed over what it became.
 
     Elementwise work is done by the output stage alone: its cycles are those of the unit.
     """
     total: Counter[str] = Counter()
-    for part in tj.simulate(operator_graph(shape), configuration.machine).operators:
+    graph, machine = operator_graph(shape), tj.machine(configuration.machine)
+    for part in tj.simulate(graph, machine, plan=plan_of_one(graph, machine, copies, slices)).operators:
         alone = {} if "output_cycles" in part.detail else {"output_cycles": part.busy.get("vector", 0)}
         total.update({**part.detail, **alone})
     return total

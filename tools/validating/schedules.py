@@ -10,8 +10,9 @@ import csv
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import tosajit as tj
@@ -35,7 +36,7 @@ PLACE = re.compile(r"^ *\d+ - +\d+: .* : ([^;]+)")
 PLAIN = re.compile(r"^ *\d+ - +\d+: .*: NHWC +: ([^;]+)")
 ALIGNED = 64
 """Bytes that buffers begin at multiples of."""
-COPIES = {"None": 0, "Single": 1, "Double": 2}
+COPIES = {"": 0, "None": 0, "Single": 1, "Double": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,11 +293,29 @@ def _choices(
         known = dict(plan).get(group or "")
         if group is None or known is None:
             continue
-        size = max((end - begin for begin, end in zip(one.slices, one.slices[1:], strict=False)), default=0)
+        size = deepest(one.slices)
         if one.copies and size and "oc" in known.extents:
-            tile = {**known.extents, "oc": min(size, known.extents["oc"])}
-            boxes = {name: (Box(one.copies),) for name in buffered.get(group, ())}
-            choices[group] = Choice(tile=tile, boxes=boxes)
+            choices[group] = _sliced(known, one.copies, size, buffered.get(group, ()))
         elif group not in choices:
             choices[group] = Choice(tile=known.extents, boxes={})
     return choices
+
+
+def deepest(slices: Sequence[int]) -> int:
+    """Channels of the largest of several slices, by where they begin and the end."""
+    return max((end - begin for begin, end in pairwise(slices)), default=0)
+
+
+def _sliced(known: Choice, copies: int, size: int, operands: Iterable[str]) -> Choice:
+    """A group in slices of so many channels, of which operands have so many buffers."""
+    slice = {"oc": min(size, known.extents["oc"])} if "oc" in known.extents else {}
+    return Choice(tile={**known.extents, **slice}, boxes={name: (Box(copies),) for name in operands})
+
+
+def plan_of_one(graph: tj.Graph, machine: tj.Machine, copies: int, slices: Sequence[int]) -> tj.Plan:
+    """A plan of an operator alone: weights have slices and so many buffers, all else is one tile."""
+    own = tj.plan(graph, machine)
+    (part,) = own.parts
+    buffered, size = _buffered(graph, machine) if copies else {}, deepest(slices)
+    groups = {name: _sliced(known, copies, size, buffered.get(name, ())) for name, known in own}
+    return tj.Plan(own.machine, {part: Schedule(groups)})
