@@ -55,7 +55,7 @@ LINES = dict.fromkeys(
     tuple(name for name in VECTORS if name.startswith("avx2") or name == "avxvnni"),
 )
 PAIRS = dict.fromkeys(("tile_bf16", "least_bf16"), ("avx512", "amx", "neon_pairs"))
-MATRICES = "tile_matrices_i8", "tile_matrices_bf16", "tile_rescale_matrices"
+MATRICES = "start_matrices", "end_matrices", "tile_matrices_i8", "tile_matrices_bf16", "tile_rescale_matrices"
 ONLY = TABLES | LINES | PAIRS | dict.fromkeys(MATRICES, ("amx",))
 """The sets that have instructions for a procedure, if not all do."""
 

@@ -41,6 +41,7 @@ from tosajit.kernels.contract.structure import (
     add_row_sums,
     call,
     copy_run,
+    end_matrices,
     epilogue,
     fill_run,
     flip_rows,
@@ -56,6 +57,7 @@ from tosajit.kernels.contract.structure import (
     reload_u16,
     rescale_i8,
     setup,
+    start_matrices,
     store_i16,
     store_i32,
     store_i64,
@@ -269,8 +271,10 @@ def kernel(args: int) -> None:
     if not SIGNED:
         fused = fused and load_i64(args, Slot.SIGN) == 32
     setup(args)
+    panel_height = 0
     while m < m_hi:
         rows = rows_at(args, m, m_hi)
+        panel_height = start_registers(rows, panel_height)
         store_i64(gathering, GatherJob.M, m)
         store_i64(gathering, GatherJob.ROWS, rows)
         store_i64(tiling, TileJob.SEGMENT, segment_bytes(args, rows) * (WIDTH if WIDE else 1))
@@ -300,6 +304,7 @@ def kernel(args: int) -> None:
                     finish_tile(offsets + first * 8, sums, done, height, column, columns)
                 row = first + height
         m += rows
+    end_registers()
 
 
 def kernel_floats(args: int) -> None:
@@ -317,9 +322,11 @@ def kernel_floats(args: int) -> None:
     start_tiling(args, tiling, words, offsets)
     steps, block = steps_of(load_i64(args, Slot.K)), load_i64(args, Slot.BLOCK_STEPS)
     setup(args)
+    panel_height = 0
     while m < m_hi:
         rows = rows_at(args, m, m_hi)
         share = (REGISTER << 16) // rows
+        panel_height = start_registers(rows, panel_height)
         store_i64(gathering, GatherJob.M, m)
         store_i64(gathering, GatherJob.ROWS, rows)
         store_i64(tiling, TileJob.SEGMENT, segment_bytes(args, rows))
@@ -360,6 +367,7 @@ def kernel_floats(args: int) -> None:
                     row = first + tiles * height
                     sums += ROWS * 2 * REGISTER
         m += rows
+    end_registers()
 
 
 def height_of_floats(left: int, rows: int, steps: int, columns: int) -> Any:
@@ -398,6 +406,24 @@ def start_ending(args: int, tiling: int, last: bool, column: int, columns: int) 
     store_i64(tiling, TileJob.SCALE, load_i64(args, Slot.SCALE))
     store_i64(tiling, TileJob.OUT, load_i64(args, Slot.OUTPUT) + column * 4)
     return inside
+
+
+def start_registers(rows: int, before: int) -> Any:
+    """Let registers of matrices have as many rows as tiles of a panel, which takes as long as a tile does.
+
+    `before` is how many they have already.
+    """
+    height = min(rows, LANES)
+    if MATRICES:
+        if height != before:
+            start_matrices(height)
+    return height
+
+
+def end_registers() -> None:
+    """Give the registers of matrices back."""
+    if MATRICES:
+        end_matrices()
 
 
 def rows_at(args: int, m: int, m_hi: int) -> Any:

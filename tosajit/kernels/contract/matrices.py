@@ -31,6 +31,16 @@ def _total(row: int, panel: int) -> int:
     return row * PAIR + panel
 
 
+def start_matrices(v: Vectors, height: Value) -> None:
+    """Let registers of rows of A, and of sums, have so many rows until `end_matrices`."""
+    v.start_matrices([(number, height) for number in (*range(PAIR * PAIR), *LEFT)])
+
+
+def end_matrices(v: Vectors) -> None:
+    """Give all registers of rows back."""
+    v.end_matrices()
+
+
 def tile_matrices(kind: str, v: Vectors, address: Value) -> None:
     """Store the sums of rows of A times panels of B (`TileJob`).
 
@@ -46,7 +56,7 @@ def tile_matrices(kind: str, v: Vectors, address: Value) -> None:
         for row, start in enumerate(starts):
             tile.store(row, words + start * tile.pitch)
 
-    _within(v, height, lambda: _by_size(v, rows, job[TileJob.PANELS], case))
+    _by_size(v, rows, job[TileJob.PANELS], case)
 
 
 def tile_rescale_matrices(v: Vectors, address: Value) -> None:
@@ -86,19 +96,12 @@ def _column(panels: int, v: Vectors, address: Value) -> None:
         v.each(lefts // PAIR, lambda index: several(finish, index * PAIR, PAIR))
         v.when(lefts % PAIR > 0, lambda: several(finish, lefts - 1, 1))
 
-    _within(v, height, lambda: rescaled(v, job, every))
+    rescaled(v, job, every)
 
 
 def _height(v: Vectors, rows: Value) -> Value:
     assert v.isa.matrices is not None
     return v.least(rows, v.isa.matrices.rows)
-
-
-def _within(v: Vectors, height: Value, body: Callable[[], None]) -> None:
-    """Run code with registers of so many rows of A."""
-    v.start_matrices([(number, height) for number in (*range(PAIR * PAIR), *LEFT)])
-    body()
-    v.end_matrices()
 
 
 def _by_size(v: Vectors, rows: Value, panels: Value, case: Callable[[int, int], None]) -> None:

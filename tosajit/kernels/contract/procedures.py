@@ -69,6 +69,8 @@ PROCEDURES: Mapping[str, Procedure] = {
     "row_rescale_i8": Procedure(row_tiles.row_rescale_i8),
     "pixel_sums_i8": Procedure(pixel_tiles.pixel_sums_i8),
     "pixel_rescale_i8": Procedure(pixel_tiles.pixel_rescale_i8),
+    "start_matrices": Procedure(matrices.start_matrices),
+    "end_matrices": Procedure(matrices.end_matrices),
     "tile_matrices_i8": Procedure(partial(matrices.tile_matrices, "i8")),
     "tile_matrices_bf16": Procedure(partial(matrices.tile_matrices, "bf16")),
     "tile_rescale_matrices": Procedure(matrices.tile_rescale_matrices),

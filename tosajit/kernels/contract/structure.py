@@ -76,6 +76,7 @@ tile = tile_small_bf16 = tile_rescale_i8 = rescale_i8 = copy_run
 row_sums_i8 = row_rescale_i8 = pixel_sums_i8 = pixel_rescale_i8 = copy_run
 interleave_i8 = interleave_i16 = depthwise = depthwise_rescale_i8 = copy_run
 pack_i8 = pack_halves = least_bf16 = copy_run
+start_matrices = end_matrices = copy_run
 copy_rows = copy_rows_by = fill_rows = greatest = mean = copy_run
 transform_inputs = transform_wide_inputs = transform_lines = transform_sums = transform_line_sums = copy_run
 transform_sums_of_squares = transform_squares = transform_square_sums = copy_run
