@@ -92,6 +92,22 @@ def test_a_plan_with_copies_can_be_given_back(first: bool) -> None:
     assert tj.plan(graph, FLASH, plan=plan) == plan
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_units_that_need_copies_may_keep_them(graph: tj.Graph, kept: bool) -> None:
+    machine = tj.machine("systolic-16").replace({"memory.kept_weights": kept})
+    report = tj.simulate(graph, machine)
+    assert any(one.label.startswith("CONST") for one in report.operators) == kept
+
+
+def test_the_weights_of_a_tpu_come_by_a_way_of_their_own(graph: tj.Graph) -> None:
+    report = tj.simulate(graph, "tpu-v1")
+    assert weights_read(report) > STEPS * CHANNELS * CHANNELS
+
+
+def test_nothing_stays_where_activations_do_not() -> None:
+    assert not tj.machine("systolic-16").replace({"memory.kept": False}).target.kept_weights
+
+
 def test_what_runs_in_the_scratchpad_has_the_bits_of_the_host(graph: tj.Graph) -> None:
     x = np.random.default_rng(1).integers(-128, 128, SHAPE).astype(np.int8)
     found = tj.compile(graph, machine=FLASH)(x)

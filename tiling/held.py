@@ -22,11 +22,10 @@ def held(
     """The nests, which read copies of weights that several of them share; and the copies.
 
     Each is made beside the work of the contraction in front of the first nest that reads it; or all of them
-    `first`, so that no table has to wait for one. Where units take nothing from outside of the scratchpad,
-    weights may have a way of their own, such as the TPU's FIFO, and are read by each group.
+    `first`, so that no table has to wait for one.
     """
     found: dict[str, list[int]] = {}
-    if target.scratch_bytes is None or target.weights != "offchip" or not (target.kept and target.direct):
+    if target.scratch_bytes is None or target.weights != "offchip" or not target.kept_weights:
         return tuple(nests), {}
     for step, nest in enumerate(nests):
         for number in weights_of(nest, operands):

@@ -39,6 +39,8 @@ class Target:
     """What may live there of all that else were off-chip."""
     kept: bool = True
     """Whether they may be: otherwise each group reads and writes where `values` says."""
+    kept_weights: bool = True
+    """Whether copies of weights that several groups read may be kept between these, too."""
     direct: bool = False
     """Whether units can use operands where they are in the off-chip memory."""
     copied: Copied = "all"

@@ -119,6 +119,7 @@ def _tpu_v1() -> Machine:
         ),
         vector=VectorUnit(lanes=lanes, table_lookups_per_cycle=256),
         reduction=ReductionUnit(lanes=lanes),
+        memory=MemoryMode(kept_weights=False),
         energy=Energy(**{**energy.model_dump(), "leakage_watts": 28.0}),
         sources={
             "clock_hz": f"{paper}, table 2",
@@ -140,6 +141,7 @@ def _tpu_v1() -> Machine:
             "vector.lanes": f"{paper}, section 2: 256 values a cycle; i64 assumed",
             "vector.table_lookups_per_cycle": f"{paper}, section 2: 256 values a cycle",
             "reduction.lanes": f"{paper}, section 2: 256 values a cycle; i64 assumed",
+            "memory.kept_weights": f"{paper}, section 2: weights come from DRAM by a FIFO of four tiles",
             **energies,
             "energy.leakage_watts": f"{paper}, table 2: 28 W of a die that is idle",
         },

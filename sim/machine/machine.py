@@ -228,6 +228,7 @@ class Machine(Part):
             weights=mode.weights,
             values=mode.activations,
             kept=mode.kept,
+            kept_weights=mode.kept and mode.kept_weights,
             constants=mode.constants,
             direct=mode.direct,
             copied=mode.copied,

@@ -182,6 +182,11 @@ class MemoryMode(Part):
 
     Otherwise the scratchpad is a buffer of operands, and every group goes from memory to memory.
     """
+    kept_weights: bool = True
+    """Whether off-chip weights that several groups read may stay there between these, copied once.
+
+    Otherwise each group loads them, as where they come by a way of their own. Without `kept`, none stay.
+    """
     constants: Place = "offchip"
     direct: bool = False
     """Whether units can use operands where they are in the off-chip memory, without a copy."""
