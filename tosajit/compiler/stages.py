@@ -30,6 +30,7 @@ from tosajit.compiler.options import Options
 from tosajit.compiler.segment import Groups, Linked, Planned, Segment, Written, slots_of
 from tosajit.compiler.verify import verified
 from tosajit.graph import Graph
+from tosajit.host.by_rows import by_rows
 from tosajit.host.columns import columns
 from tosajit.host.folded import folded
 from tosajit.host.in_order import in_order
@@ -137,6 +138,8 @@ def prepare(groups: Groups, options: Options) -> Groups:
     groups = groups if options.once or isa is None else _in_bands(groups, isa)
     known = {**groups.segment.constants, **groups.added}
     made = prepared(groups.nests, known, isa, *_lacking(options), _waiting(options))
+    if isa is not None and not options.once:
+        by_rows(made, set(groups.segment.outputs), isa, _lacking(options)[0])
     for nest, reason in made.refused.items():
         if nest.verb == "contract":
             LOG.info("%s: no array kernel, %s", members_text(nest.members), reason)

@@ -7,6 +7,7 @@ from textwrap import indent
 from types import ModuleType
 
 from tosajit.kernels.contract import (
+    by_rows,
     convolution,
     depthwise,
     fourier,
@@ -95,6 +96,12 @@ def pack_source(spec: ContractSpec) -> str:
 def move_source(isa: InstructionSet) -> str:
     """Return the kernel that copies rows of bytes."""
     return _module("Rows of bytes", ContractSpec(isa, "move"), moves, "rows")
+
+
+def by_rows_source(isa: InstructionSet) -> str:
+    """Return the kernel that does several groups for a few rows at a time."""
+    values = {name: vars(by_rows)[name] for name in ("BOX", "FIRST", "WORDS", "WORD")}
+    return _module("Groups by rows", ContractSpec(isa, "by rows"), by_rows, "blocks", values)
 
 
 def fourier_source(isa: InstructionSet, kind: str, lanes: int) -> str:
