@@ -22,6 +22,7 @@ from sim.cost.ethos.choosing import chosen
 from sim.cost.ethos.cycles import Map, Maps, layer_cycles
 from sim.cost.ethos.parts import Layer, Shape
 from sim.cost.ethos.passes import Core, chains
+from sim.cost.transfer import port_rate
 from sim.machine.arrays import Block
 from tests.golden_networks import networks
 from tosajit import ops
@@ -137,6 +138,28 @@ def test_transpositions_take_about_what_vela_prints(
     one = Operation("Transpose", made, "Sram", block, read, names=("map",), source="Transpose")
     found = copies.turned(Core.of(known.array, known), one, {"map": (int(np.prod(made)), order)})
     assert found == (cycles if machine != U85 else pytest.approx(cycles, rel=0.12))
+
+
+@pytest.mark.parametrize(
+    ("read", "made", "block", "cycles"),
+    [
+        ((28, 4, 12), (4, 28, 12), (28, 4, 16), 1837),
+        ((16, 4, 8), (4, 16, 8), (16, 4, 16), pytest.approx(708, rel=0.02)),
+        ((12, 2, 8), (2, 12, 8), (12, 2, 16), pytest.approx(299, rel=0.02)),
+    ],
+)
+def test_what_a_product_leaves_in_rows_is_read_for_each_block_of_the_turned_map(
+    read: tuple[int, ...], made: tuple[int, ...], block: tuple[int, ...], cycles: int
+) -> None:
+    """The figures of a U85-256; the SRAM is what the first waits for."""
+    machine, stored = tj.machine(U85), {"map": (int(np.prod(made)), "NHCWB16"), "product": (1, "NHWC")}
+    assert isinstance(machine.array, Block)
+    one = Operation("Transpose", (1, *made), "Sram", block, (1, *read), names=("map",), source="Transpose")
+    front = Operation("FullyConnected", (1, *read), "Sram", names=("product",))
+    rows = copies.in_rows(front, stored)
+    assert rows
+    assert not copies.in_rows(replace(front, kind="MatMul"), stored)
+    assert copies.turned(Core.of(machine.array, machine), one, stored, rows, port_rate(machine)) == cycles
 
 
 @pytest.mark.parametrize(
@@ -373,6 +396,15 @@ def test_buffers_are_charged_only_where_maps_live_in_dram(name: str, copies: int
     plan = tj.plan(graph, machine, mapping={"**": {"boxes": {"weights": copies}}})
     report = tj.simulate(graph, machine, plan=plan)
     assert (charges.charge(graph, machine, plan, report) > 0) == charged
+
+
+@pytest.mark.parametrize("name", [U55, U85])
+def test_maps_that_vela_keeps_in_rows_take_the_array_longer(name: str) -> None:
+    graph, machine = networks()["resnet8"](), tj.machine(name)
+    plan, report = tj.plan(graph, machine), tj.simulate(graph, machine)
+    rows = {node.name for node in graph.nodes}
+    assert charges.charge(graph, machine, plan, report) == 0
+    assert charges.charge(graph, machine, plan, report, rows) > 0
 
 
 @pytest.mark.parametrize(("filters", "spared"), [(24, False), (16, True)])

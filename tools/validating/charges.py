@@ -89,7 +89,9 @@ def charge(
         after_copies = (behind[one] for one in own if one in behind)
         hidden = max(after_copies, default=ordered.get(number, hidden))
         total += sum(section.repeated)
-        if number in taken and machine.memory.activations != "scratchpad":
+        if machine.memory.activations == "scratchpad":
+            total += section.in_rows
+        elif number in taken:
             # A copy goes on while the operator in front takes longer.
             spared = min(added, taken[number].cycles.get("weights", 0))
             again = section.again
@@ -183,6 +185,11 @@ class Charged:
         if not sliced:
             return self.model.hides
         return self._work(self.live, self._last).hides - self.first_read
+
+    @property
+    def in_rows(self) -> int:
+        """Cycles that the array takes more for maps that Vela keeps in rows and we in bricks."""
+        return primary(self._work(self.sites)) - primary(self._work(tuple(self.model.sites)))
 
     @property
     def weights(self) -> list[int]:

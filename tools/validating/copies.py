@@ -26,6 +26,7 @@ from sim.cost.ethos.passes import Core, chains, passed, runs, table_cycles
 from sim.cost.ethos.passes import copied as is_pooling
 from sim.cost.ethos.stages import Source, Stage, stages_of
 from sim.cost.sites import NEAR
+from sim.cost.transfer import port_rate
 from sim.events.model import Rates, SectionModel
 from sim.machine.arrays import Block
 from tiling.nest import Nest
@@ -78,11 +79,13 @@ def _theirs(
     pads = {node.name for node in graph.nodes if isinstance(node.operator, PAD)}
     read, stored = read_far(graph, areas(log)), sizes(log)
     made: Counter[tuple[str, ...]] = Counter()
-    for one in found:
+    for front, one in pairwise((None, *found)):
+        if one is None:
+            continue
         if one.own.endswith(BROADCAST):
             made[one.names] += repeated(core, one, machine.memory.constants == "offchip", stored)
         elif one.kind == "Transpose" and one.source in TURNED:
-            made[one.names] += turned(core, one, stored)
+            made[one.names] += turned(core, one, stored, in_rows(front, stored), port_rate(machine))
         elif one.kind in PASSED_ON and one.source != APART:
             constant, far = (not some.isdisjoint(one.names) for some in (pads, read))
             made[one.names] += copied(core, one, stored, constant, far)
@@ -165,18 +168,37 @@ def copied(
     return passed_on(core, operation, layer, Map(source, constant), plain, bound=bound)
 
 
-def turned(core: Core, operation: Operation, stored: Mapping[str, tuple[int, str]]) -> int:
+def in_rows(front: Operation | None, stored: Mapping[str, tuple[int, str]]) -> bool:
+    """Whether what an operation turns is in rows: the result of a product in front, seen in another shape."""
+    if front is None or front.kind != "FullyConnected":
+        return False
+    return any(stored.get(name, (0, ""))[1] == "NHWC" for name in (front.own, *front.names))
+
+
+def turned(
+    core: Core,
+    operation: Operation,
+    stored: Mapping[str, tuple[int, str]],
+    ordered: bool = False,
+    rate: float | None = None,
+) -> int:
     """Cycles of a transposition: the U55 and U65 wait for memories alone, the U85 has poolings.
 
-    Blocks of the U85 are cut from the turned map.
+    Blocks of the U85 are cut from the turned map; where what is turned is `ordered`, in rows, each reads all
+    that it may need of it, of which the SRAM has `rate` bytes a cycle.
     """
     made, read = (Shape(*one[-3:]) for one in (operation.shape, operation.read))
     size, rows = kept(operation, stored)
     layer = Layer("pool", made, read, bits=8 * size, output_bits=8 * size)
-    if isinstance(core.hardware, Part85):
-        return passed_on(core, operation, layer, Map(core.memory), rows)
     block = Shape(*operation.block[-3:]) if operation.block else read
     choice = replace(chosen(core.hardware, layer), output=block, input=block)
+    if isinstance(core.hardware, Part85):
+        source = Map(core.memory, plain=ordered)
+        work = passed_on(core, operation, layer, source, rows)
+        if not ordered or rate is None:
+            return work
+        fetched = source.moved(read.elements * size, read_run(layer, choice, plain=True))
+        return max(work, int(made.over(block.within(made)).area * fetched / rate))
     near, far = Map(core.memory, plain=True), core.memory if operation.area == "Sram" else core.home
     result, amount = Map(far, plain=True), read.elements * size
     fetched = near.moved(amount, read_run(layer, choice, plain=True))
