@@ -16,7 +16,7 @@ from time import perf_counter
 import numpy as np
 
 from tosajit.kernels.contract.slots import TileJob
-from tosajit.kernels.contract.source import tile_source
+from tosajit.kernels.contract.source import tile_source, vector_imports
 from tosajit.kernels.contract.spec import ContractSpec
 from tosajit.kernels.lines import address_of, aligned
 from tosajit.kernels.objects import compile_kernel
@@ -43,6 +43,18 @@ from tosajit.kernels.intrinsics import call, reload_i64
 def kernel(args):
     for _ in range(reload_i64(args, 0)):
         call(reload_i64(args, 1), reload_i64(args, 2))
+'''
+AMONG_ROWS = '''"""The same between a beginning and an end with registers of rows."""
+
+from tosajit.kernels.intrinsics import call, reload_i64
+{imports}
+
+
+def kernel(args):
+    start_matrices(reload_i64(args, 3))
+    for _ in range(reload_i64(args, 0)):
+        call(reload_i64(args, 1), reload_i64(args, 2))
+    end_matrices()
 '''
 READING = '''"""The sum of an array, again and again."""
 
@@ -113,7 +125,8 @@ def _products(left: str, right: str) -> float | None:
         return None
     isa = isa.tiles_of(left)
     tile = compile_kernel(tile_source(ContractSpec(isa, "convolution", left, right)))
-    rows, register = isa.heights[-1], isa.register_bytes
+    matrices, register = isa.matrices_of(left), isa.register_bytes
+    rows = matrices.height if matrices else isa.heights[-1]
     a, b = aligned(rows * STEPS * 4), aligned(isa.panels * STEPS * register)
     start, sums = aligned(2 * register), aligned(rows * 4 * register)
     for array in (a, b, start):
@@ -124,9 +137,11 @@ def _products(left: str, right: str) -> float | None:
     words = {**numbers, **{slot: address_of(array) for slot, array in given.items()}}
     job = np.array([words.get(slot, 0) for slot in TileJob], np.int64)
     elements = {"i8": 4 // isa.byte_width, "f32": 1}.get(left, 2)
-    return (
-        rows * isa.panels * isa.lanes * STEPS * elements / _fastest(REPEATED, tile.address, address_of(job))
-    )
+    repeated, places = REPEATED, [tile.address, address_of(job)]
+    if matrices:
+        imports = vector_imports(isa, ["start_matrices", "end_matrices"])
+        repeated, places = AMONG_ROWS.format(imports=imports), [*places, matrices.rows]
+    return rows * isa.panels * isa.lanes * STEPS * elements / _fastest(repeated, *places)
 
 
 def _reading(size: int) -> float:
