@@ -154,7 +154,10 @@ def test_small_matrices_are_left_to_vectors() -> None:
     assert set_for(isa, image, depthwise=False) is isa
     pairs = set_for(isa, replace(words, floating=True), depthwise=False)
     assert pairs is (isa if "bf16" in isa.matrices.kinds else isa.matrices.vectors)
-    for shape, depthwise in ((image, True), (words, False), (row, False)):
+    few = Geometry((1, 1, 4, 4), (1, 1, 4, 4), 64, 32)
+    shallow = Geometry((1, 1, 28, 28), (1, 1, 28, 28), 24, 144)
+    choices = ((image, True), (words, False), (row, False), (few, False), (shallow, False))
+    for shape, depthwise in choices:
         assert set_for(isa, shape, depthwise) is isa.matrices.vectors
 
 

@@ -31,10 +31,11 @@ LINES_BYTES = 20 * 1024
 """Gathered lines that several lines of the output share should stay in the first-level cache."""
 ROW_BLOCK_BYTES = 24 * 1024
 """Interleaved input that should stay in the first-level cache, with sums and weights."""
-MATRIX_STEPS, CALL_STEPS, GATHER_STEPS, LINE_STEPS, FAR_STEPS = 24, 240, 16, 2, 8
+MATRIX_STEPS, END_STEPS, CALL_STEPS, GATHER_STEPS, LINE_STEPS, FAR_STEPS = 24, 80, 1500, 16, 2, 8
 """What takes as long as so many steps of vectors (a row of A times a register of B): to multiply registers of
-rows, to set these up, to gather a row that vectors use in place or share, each of its cache lines, and to
-have a cache line from behind the second-level cache."""
+rows, to have their sums through memory, to begin and end with registers of rows, to gather a row that
+vectors use in place or share, each of its cache lines, and to have a cache line from behind the second-level
+cache."""
 NEAR_BYTES = 768 * 1024
 """Weights that are still in the second-level cache when the next rows meet them."""
 
@@ -331,7 +332,7 @@ def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool, symmetric: bo
     own, other = Blocking(shape, isa, rounded), Blocking(shape, matrices.vectors, rounded)
     rows, panels, blocks = shape.positions, isa.padded(shape.out_channels) // isa.lanes, own.pitch // LINE
     gathers = not (own.is_direct or own.segments) and (other.is_direct or other.segments)
-    steps = -(-rows // matrices.rows) * blocks * panels * MATRIX_STEPS + CALL_STEPS
+    steps = -(-rows // matrices.rows) * panels * (blocks * MATRIX_STEPS + END_STEPS) + CALL_STEPS
     steps += rows * (GATHER_STEPS + LINE_STEPS * blocks) if gathers else 0
     return isa if steps < rows * -(-other.depth * size // QUAD) * panels else matrices.vectors
 
