@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 
 from tiling.allocate import Lifetime, allocate, peak
 from tiling.choose import placed
@@ -32,6 +33,8 @@ Key = tuple[str, int, int]
 """What has an address in the scratchpad: a tensor by name, or an image by section and access."""
 Lives = dict[Key, Lifetime]
 Addresses = dict[Key, int]
+Draft = Callable[[], Program]
+"""Makes a program when it is first asked for, and keeps it."""
 Arranged = dict[tuple[tuple[Key, Lifetime], ...], tuple[Addresses, int] | None]
 """What lifetimes have found in all of a scratchpad: addresses and bytes in all, or no room."""
 
@@ -48,10 +51,10 @@ class Arranger:
         known: Arranged,
     ) -> None:
         self.nests, self.residence, self.sections, self.ahead = nests, residence, sections, ahead
-        self.known = known
+        self.known, self.operands = known, residence.operands
         self.target, self.capacity = residence.target, residence.capacity
 
-    def program(self) -> Program | None:
+    def program(self) -> Draft | None:
         """The program with addresses for all in the scratchpad, if they are found."""
         if self.target.values == "offchip":
             return self.roomy(AHEAD)
@@ -59,7 +62,7 @@ class Arranger:
         lives = self.lives()
         return self._within(lives, min(peak(lives) * 17 // 16, self.capacity), AHEAD, 0)
 
-    def roomy(self, steps: int) -> Program | None:
+    def roomy(self, steps: int) -> Draft | None:
         """The program in all of the scratchpad, where more constants come so many steps early."""
         return self._within(self.lives(), self.capacity, steps, self.capacity)
 
@@ -79,7 +82,7 @@ class Arranger:
         return {
             (name, -1, -1): stay.life
             for name, stay in self.residence.stays.items()
-            if self.residence.operands[name].place == "scratchpad"
+            if self.operands[name].place == "scratchpad"
         }
 
     def finished(
@@ -94,7 +97,7 @@ class Arranger:
             sections.append(placed(section, own, ahead))
         operands = {
             name: replace(o, offset=addresses[name, -1, -1]) if o.place == "scratchpad" else o
-            for name, o in self.residence.operands.items()
+            for name, o in self.operands.items()
         }
         arranged, arena = place(self.nests, operands, self.target.alignment)
         shared = tuple(worth_sharing(sections, self.target))
@@ -110,13 +113,19 @@ class Arranger:
             longer += [self._much_earlier(longer[-1], int(bound * part)) for part in FILLED]
         return longer[1:]
 
-    def _within(self, lives: Lives, bound: int, steps: int, enough: int) -> Program | None:
+    def _within(self, lives: Lives, bound: int, steps: int, enough: int) -> Draft | None:
         """The program of the longest lifetimes that find addresses; none if these find none themselves."""
         key = tuple(lives.items())
         if key not in self.known:
             self.known[key] = self._arranged(lives, self.capacity)
         if (shortest := self.known[key]) is None:
             return None
+        return cache(partial(self._longest, lives, shortest, bound, steps, enough))
+
+    def _longest(
+        self, lives: Lives, shortest: tuple[Addresses, int], bound: int, steps: int, enough: int
+    ) -> Program:
+        """The program of the longest lifetimes that find addresses, or of those that have some."""
         for early in reversed(self._longer(lives, bound, steps)):
             if (found := self._arranged(early, enough)) is not None:
                 return self.finished(*found, dict(self._grants(early)))
@@ -197,8 +206,8 @@ class Arranger:
 
     def _front(self, step: int) -> int:
         """The section that is at work while the first loads of another one come."""
-        operands = self.residence.operands
-        return next((s for s in reversed(range(step)) if not takes_from_others(self.nests[s], operands)), 0)
+        before = reversed(range(step))
+        return next((s for s in before if not takes_from_others(self.nests[s], self.operands)), 0)
 
     def _taken(self, lives: Lives) -> list[int]:
         """Bytes in use at each step."""

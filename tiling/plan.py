@@ -13,7 +13,7 @@ from tiling.addresses import AHEAD, FAR_AHEAD, Ahead
 from tiling.choose import Estimate, least_room
 from tiling.in_place import in_place, known_operands
 from tiling.nest import Nest
-from tiling.planner import Infeasible, Judge, Known, Planner, Timed
+from tiling.planner import Infeasible, Judge, Known, Planner, Timed, ready
 from tiling.program import Operand, Program
 from tiling.target import Target
 
@@ -146,7 +146,7 @@ def _planned(
     used = known_operands(nests, operands)
     planner = Planner(nests, used, target, estimate, known, ahead=ahead)
     if (infeasible := planner.infeasible()) is not None:
-        return [Timed(infeasible, inf)]
+        return [Timed(ready(infeasible), inf)]
     residence = planner.residence
     residence.settle()
     seen, tight = {frozenset(residence.inside)}, residence.tight

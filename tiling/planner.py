@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache, partial
 from math import inf
 from operator import lt
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiling.addresses import AHEAD, EFFORT, Addresses, Ahead, Arranged, Arranger, images_of
+from tiling.addresses import AHEAD, EFFORT, Addresses, Ahead, Arranged, Arranger, Draft, images_of
 from tiling.allocate import Taken, allocate, fill
 from tiling.choose import Candidate, Choices, Estimate, Price, choose, least_boxes
 from tiling.making import Maker, aligned
@@ -24,6 +25,9 @@ from tiling.words import listed, plain
 
 TRIES = 6
 """Programs that are looked at between the best and another one."""
+
+
+Made = TypeVar("Made", bound="Program | Infeasible")
 
 
 class Aim(NamedTuple):
@@ -90,12 +94,17 @@ class Line(NamedTuple):
 class Timed(NamedTuple):
     """A plan, and how long it takes as estimated."""
 
-    program: Program | Infeasible
+    made: Draft | Callable[[], Infeasible]
     time: float
     line: Line | None = None
     planner: Planner | None = None
     steps: int = 0
     """So many steps early constants come if there is room in all of the scratchpad; 0 if it is spared."""
+
+    @property
+    def program(self) -> Program | Infeasible:
+        """The plan."""
+        return self.made()
 
 
 def too_large(nest: Nest, target: Target) -> Infeasible:
@@ -170,7 +179,7 @@ class Planner:
                 if (program := self.program(every=True, aim=aim)) is not None:
                     yield self.timed(program)
 
-    def timed(self, program: Program) -> Timed:
+    def timed(self, program: Draft) -> Timed:
         """The last program with its time and sections."""
         steps = AHEAD if self.target.values == "offchip" else 0
         return Timed(program, self.time, self._chosen(), self, steps)
@@ -185,7 +194,7 @@ class Planner:
         program = self._arranged(one.line.sections, steps)
         if program is None or program == one.program:
             return None
-        return one._replace(program=program, steps=steps)
+        return one._replace(made=ready(program), steps=steps)
 
     def sparer(
         self, one: Timed, cost: tuple[float, float], bound: float, worth: float, judge: Judge
@@ -241,13 +250,15 @@ class Planner:
             program = self._arranged(tried, one.steps)
             if program is not None and accepts(found := judge(program), cost):
                 sections, cost = tried, found
-                one = one._replace(program=program, line=one.line._replace(sections=tuple(sections)))
+                line = one.line._replace(sections=tuple(sections))
+                one = one._replace(made=ready(program), line=line)
         return one, cost
 
     def _arranged(self, sections: Sequence[Section], steps: int) -> Program | None:
         """The program of sections, where constants come so many steps early if there is room."""
         arranger = self._arranger(sections)
-        return arranger.roomy(steps) if steps else arranger.program()
+        draft = arranger.roomy(steps) if steps else arranger.program()
+        return draft and draft()
 
     def _moving_less(self) -> Line | None:
         """What is chosen if bytes count for themselves, where each step has a choice."""
@@ -263,7 +274,7 @@ class Planner:
         inside = frozenset(self.residence.inside)
         return Line(tuple(self.sections), tuple(self.times), tuple(self.moved), inside)
 
-    def program(self, every: bool = False, aim: Aim = BALANCED) -> Program | None:
+    def program(self, every: bool = False, aim: Aim = BALANCED) -> Draft | None:
         """Choose, then give out addresses; where tiles do not fit between tensors, choose for the gaps.
 
         None if the choice is one of those before.
@@ -286,7 +297,7 @@ class Planner:
                     return found
                 addresses, total, crowded = self._squeezed()
                 if not crowded:
-                    return self._arranger(self.sections).finished(addresses, total)
+                    return cache(partial(self._arranger(self.sections).finished, addresses, total))
             residence.drop(crowded)
 
     def _options(self, step: int, room: int) -> Choices:
@@ -414,6 +425,11 @@ class Planner:
     def _arranger(self, sections: Sequence[Section]) -> Arranger:
         """What makes a program of the sections."""
         return Arranger(self.nests, self.residence, sections, self.ahead, self.arranged)
+
+
+def ready(program: Made) -> Callable[[], Made]:
+    """Gives a program that is there."""
+    return lambda: program
 
 
 def _of(section: Section, nest: Nest) -> Section:

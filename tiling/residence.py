@@ -129,7 +129,7 @@ class Residence:
             if names and all(name in self.inside for name in names):
                 out = min(names, key=lambda name: (self._merit(name), name))
                 self._leave(out)
-                self.operands[out] = replace(self.operands[out], place="offchip")
+                self.operands = {**self.operands, out: replace(self.operands[out], place="offchip")}
 
     @property
     def spare(self) -> int:

@@ -247,9 +247,9 @@ class _Scheduled:
             return infeasible, inf
         try:
             planner.residence.settle(eager)
-            program = planner.program()
-            assert program is not None  # of a planner that has made no other
-            return program, planner.time
+            draft = planner.program()
+            assert draft is not None  # of a planner that has made no other
+            return draft(), planner.time
         except _Crowded as crowded:
             return crowded.reason, inf
 
