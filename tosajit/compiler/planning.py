@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ from tiling.fuse import fuse
 from tiling.held import copies_of, held
 from tiling.nest import Access, Nest, map_accesses
 from tiling.plan import fits, plan, preferred
-from tiling.planner import Infeasible
+from tiling.planner import Infeasible, Known
 from tiling.program import Operand, Program
 from tiling.schedule import Schedule, group_names, schedule_of
 from tiling.scheduled import Outcome, Wanted, program_after
@@ -92,7 +92,8 @@ def planned_for(
         if machine.topology is None and schedule is not None and schedule.sharing is not None:
             raise PlanError(SEVERAL_CORES)
         return _given(groups, machine, schedule or Schedule(), wanted)
-    found = [(made, _timed(made, machine)) for made in groupings(groups, machine)]
+    plans = _plans(machine)
+    found = [(made, plans(made)) for made in groupings(groups, machine)]
     fitting = [Planned(made, program) for made, program in found if not isinstance(program, Infeasible)]
     if len(fitting) > 1:
         from sim.planning import judge
@@ -132,19 +133,20 @@ def _members(groups: Groups) -> tuple[tuple[str, ...], ...]:
 def planned_to_stay(groups: Groups, machine: Machine) -> Planned:
     """The program for inferences that follow each other: constants stay in the scratchpad if that pays."""
     target = replace(machine.target, weights="scratchpad", constants="scratchpad")
-    found = _timed(groups, machine, target)
+    found = _plans(machine, target)(groups)
     return planned_for(groups, machine) if isinstance(found, Infeasible) else Planned(groups, found)
 
 
-def _timed(groups: Groups, machine: Machine, target: Target | None = None) -> Program | Infeasible:
+def _plans(machine: Machine, target: Target | None = None) -> Callable[[Groups], Program | Infeasible]:
+    """What plans groups for a machine, and knows of all what it has found out for some."""
     from sim.planning import estimator, judge
 
     if machine.topology is not None:
         from sim.spreading import spread
 
-        return spread(groups.nests, stored_operands(groups, machine), machine, target=target)
-    operands = stored_operands(groups, machine)
-    return plan(groups.nests, operands, target or machine.target, estimator(machine), judge(machine))
+        return lambda groups: spread(groups.nests, stored_operands(groups, machine), machine, target=target)
+    room, estimate, cost, known = target or machine.target, estimator(machine), judge(machine), Known()
+    return lambda groups: plan(groups.nests, stored_operands(groups, machine), room, estimate, cost, known)
 
 
 def _given(groups: Groups, machine: Machine, schedule: Schedule, wanted: Wanted | None) -> Planned:
