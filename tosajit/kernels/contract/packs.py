@@ -10,6 +10,7 @@ from tosajit.kernels.contract.structure import (
     DEPTH,
     LANES,
     LEAST_BYTES,
+    NEAR_STEPS,
     REGISTER,
     least_bf16,
     load_b,
@@ -84,19 +85,20 @@ def pack_pairs(args: int) -> None:
     lanes, least = local(REGISTER), np.int64(0xFFFF)
     for i in range(LANES):
         store_i32(lanes, i, np.int32(-1))
-    for k in range(depth):
-        least_bf16(source + k * row_bytes, columns, lanes)
+    start = out + LEAST_BYTES
+    steps = (depth + DEPTH - 1) // DEPTH * (DEPTH // 2)
+    for first in range(0, steps, NEAR_STEPS):
+        last = min(first + NEAR_STEPS, steps)
+        for k in range(2 * first, min(2 * last, depth)):
+            least_bf16(source + k * row_bytes, columns, lanes)
+        for column in range(0, columns, LANES):
+            panel, width = start + column * steps * 4, min(LANES, columns - column)
+            for step in range(first, last):
+                to = panel + (step // APART * APART * LANES + step % APART) * 4
+                pack_pair(source + 2 * step * row_bytes, row_bytes, depth - 2 * step, column, width, to)
     for i in range(2 * LANES):
         least = min(least, np.int64(reload_u16(lanes, i)))
     store_i32(out, 0, np.int32(least))
-    out += LEAST_BYTES
-    steps = (depth + DEPTH - 1) // DEPTH * (DEPTH // 2)
-    for first in range(0, columns, 4 * LANES):
-        for step in range(steps):
-            place = out + (step // APART * APART * LANES + step % APART) * 4
-            for column in range(first, min(first + 4 * LANES, columns), LANES):
-                to, width = place + column * steps * 4, min(LANES, columns - column)
-                pack_pair(source + 2 * step * row_bytes, row_bytes, depth - 2 * step, column, width, to)
 
 
 def pack_pair(source: int, row_bytes: int, rows: int, column: int, width: int, target: int) -> None:

@@ -201,6 +201,7 @@ def _values(spec: ContractSpec) -> dict[str, object]:
         "CHUNK": CHUNKS.get(spec.right, 0),
         "GROUP": 4 // isa.byte_width if left == "i8" else 2,
         "SHORT_ROW": structure.SHORT_ROW,
+        "NEAR_STEPS": structure.NEAR_STEPS,
         "NARROW": left == "i8",
         "SPLIT": split,
         "FLOAT": spec.accumulator == "f32",

@@ -32,6 +32,8 @@ DEPTH = 4
 """Elements that a row of A is made up to."""
 APART = 1
 """Words from a pair of a column of bf16 to that of the next."""
+NEAR_STEPS = 8
+"""Pairs of rows that are read whole before they are packed, so that their lines come in order."""
 CHUNK = 255
 """Steps of two int16 products each that stay within 32 bits."""
 GROUP = 4
