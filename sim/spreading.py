@@ -266,9 +266,10 @@ class _Spreader:
         program = self.planned(ways, lesser, ahead)
         if isinstance(program, Infeasible):
             return program
-        reports = follow(program, self.machine, {})
+        reports = next((one.reports for one in self.found if one.program == program), None)
+        reports = reports or tuple(follow(program, self.machine, {}))
         cycles = max(report.cycles for report in reports)
-        self.found.append(_Found(cycles, ways, program, lesser, tuple(reports)))
+        self.found.append(_Found(cycles, ways, program, lesser, reports))
         times = [alone_times(report, self.nests) for report in reports]
         return [max(taken) for taken in zip(*times, strict=True)]
 
