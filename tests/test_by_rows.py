@@ -43,6 +43,22 @@ def shares(x: Any) -> Any:
     return ops.mul(powers, ops.reciprocal(ops.reduce_sum(powers, axis=1)))
 
 
+def running(x: Any) -> Any:
+    """Sums of all numbers up to each, whose groups read the row before them, too."""
+    for step in (1, 2, 4, 8):
+        before = ops.pad(x, np.array([0, 0, step, 0], np.int32), np.zeros(1, np.float32))
+        x = ops.add(x, ops.slice(before, np.zeros(2, np.int32), np.array(x.shape, np.int32)))
+    return x
+
+
+def running_down(x: Any) -> Any:
+    """The same along columns: rows are no rows of their own."""
+    for step in (1, 2):
+        before = ops.pad(x, np.array([step, 0, 0, 0], np.int32), np.zeros(1, np.float32))
+        x = ops.add(x, ops.slice(before, np.zeros(2, np.int32), np.array(x.shape, np.int32)))
+    return x
+
+
 def greatest(x: Any) -> Any:
     """A chain that ends with a reduction."""
     return ops.reduce_max(softmax(x), axis=1)
@@ -57,6 +73,7 @@ LAYERS: Mapping[str, tuple[Layer, tuple[int, ...]]] = {
     "a normalisation": (normal, (1, 50, 96)),
     "shares": (shares, (45, 77)),
     "the greatest share": (greatest, (45, 77)),
+    "sums so far": (running, (37, 50)),
     "both": (lambda x: softmax(normal(x)), (40, 64)),
 }
 
@@ -100,6 +117,10 @@ def test_what_others_see_is_not_kept_from_them() -> None:
     powers, found = made(value)
     np.testing.assert_array_equal(powers, tj.compile(tj.trace(ops.exp, value), generic="never")(value))
     np.testing.assert_array_equal(found, parts(shares, value)[0])
+
+
+def test_rows_that_others_are_made_of_are_not_done_alone() -> None:
+    assert NAME not in parts(running_down, drawn(64, 50))[1]
 
 
 def test_few_rows_are_left_to_threads() -> None:

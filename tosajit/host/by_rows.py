@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from math import gcd
 
+from tiling.allocate import Lifetime, allocate
 from tiling.expr import BYTES, const
 from tiling.nest import Access, Affine, Nest, Write, fixed
 from tiling.records import dataclass, replace
@@ -32,11 +34,11 @@ MOST_BYTES = 128 * 1024
 """Longer rows leave even the second-level cache to nothing else."""
 LEAST_ROWS = 16
 """Fewer rows are too few for threads to share."""
-LONGEST = 8
+LONGEST = 16
 """Groups that are done together."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chain:
     """Groups one after another, and their rows."""
 
@@ -54,7 +56,22 @@ class Chain:
         """Points along the first axis of one of the groups in a row."""
         return nest.axes[0].extent // self.rows
 
-    @property
+    def places(self, rows: int) -> tuple[Mapping[str, int], int]:
+        """Where in memory of their own so many rows of operands are that nobody else sees, and its size."""
+        lives: dict[str, Lifetime] = {}
+        for step, nest in enumerate(self.nests):
+            for name in {*nest.operands} & {*self.passed}:
+                first = lives[name].first if name in lives else step
+                lives[name] = Lifetime(self.row_bytes[name] * rows, first, step)
+        return allocate(lives, LINE)
+
+    @cached_property
+    def near_bytes(self) -> int:
+        """Bytes that the groups use of a row."""
+        outside = (size for name, size in self.row_bytes.items() if name not in self.passed)
+        return self.places(1)[1] + sum(outside)
+
+    @cached_property
     def row_bytes(self) -> dict[str, int]:
         """Bytes of a row, of each operand that is used row by row."""
         found = {}
@@ -93,15 +110,26 @@ def by_rows(
 
 def row_of(access: Access, nest: Nest, rows: int) -> int | None:
     """Elements of a row of an operand, if a nest uses it row by row along its first axis."""
-    if access.indirect or access.fill is not None:
+    if access.indirect:
         return None
-    points = nest.axes[0].extent // rows
-    steps, first = access.steps(len(nest.axes)), access.start()
-    elements, size = steps[0] * points, access.bytes // BYTES[access.type]
-    inner = [step * (axis.extent - 1) for step, axis in zip(steps[1:], nest.axes[1:], strict=True)]
-    inner.append(steps[0] * (points - 1))
-    low, high = first + sum(min(one, 0) for one in inner), first + sum(max(one, 0) for one in inner)
+    points, size = nest.axes[0].extent // rows, access.bytes // BYTES[access.type]
+    elements = access.steps(len(nest.axes))[0] * points
+    first, end = (0,) * len(nest.axes), (points, *nest.extents[1:])
+    low = high = 0
+    for index, extent, stride in zip(access.index, access.shape, access.strides, strict=True):
+        assert isinstance(index, Affine)
+        least, most = index.span(first, end)
+        if not index.coefficients[0]:  # nothing is read outside, where a fill is found
+            least, most = max(least, 0), min(most, extent - 1)
+        elif access.fill is not None and not _is_inside(index, nest, extent):
+            return None
+        low, high = low + least * stride, high + most * stride
     return elements if elements * rows == size and 0 <= low <= high < elements else None
+
+
+def _is_inside(index: Affine, nest: Nest, extent: int) -> bool:
+    low, high = index.span((0,) * len(nest.axes), nest.extents)
+    return low >= 0 and high < extent
 
 
 def _chains(made: Prepared, outputs: Collection[str]) -> Iterator[Chain]:
@@ -169,7 +197,7 @@ def _passed(
 def _together(chain: Chain, isa: InstructionSet) -> tuple[Nest, Unit] | None:
     """The nest of a chain, which says what is read and written, and its unit; None if it is too much."""
     last, size = chain.last, chain.last.outer
-    if sum(chain.row_bytes.values()) > MOST_BYTES:
+    if chain.near_bytes > MOST_BYTES:
         return None
     reads = {a.operand: a for nest in chain.nests for a in nest.reads if a.operand not in chain.passed}
     whole = [
@@ -194,11 +222,8 @@ def _kept(access: Access, outer: int) -> Access:
 def _unit(chain: Chain, nest: Nest, isa: InstructionSet) -> Unit:
     """The unit of a chain, whose nest is given."""
     widths = chain.row_bytes
-    rows = max(1, min(NEAR_BYTES // sum(widths.values()), chain.rows))
-    places, memory = {}, 0
-    for name in chain.passed:
-        places[name] = memory
-        memory += _in_lines(widths[name] * rows)
+    rows = max(1, min(NEAR_BYTES // chain.near_bytes, chain.rows))
+    places, memory = chain.places(rows)
     layout = Layout(len(nest.axes), len(nest.accesses))
     words = [0] * len(ByRows)
     words[ByRows.POINTS], words[ByRows.ROWS], words[ByRows.GROUPS] = nest.grain[0], rows, len(chain.nests)
@@ -219,11 +244,6 @@ def _unit(chain: Chain, nest: Nest, isa: InstructionSet) -> Unit:
         derived += _bases(one, arguments, bases)
     sums = max((_sum_bytes(one, chain.points(one) * rows) for one in chain.nests), default=0)
     return Unit(NAME, by_rows_source(isa), helpers, tuple(words), tuple(derived), memory + sums)
-
-
-def _in_lines(size: int) -> int:
-    """Bytes of the cache lines for so many."""
-    return -(-size // LINE) * LINE
 
 
 def _sum_bytes(nest: Nest, points: int) -> int:
