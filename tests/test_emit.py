@@ -15,7 +15,18 @@ from llvmlite.binding import parse_assembly
 import tosajit as tj
 from tests.test_text import chain, product
 from tiling.expr import acc, call, const, read
-from tiling.nest import Access, Affine, Axis, Indirect, Nest, Reduction, Write, identity, map_accesses
+from tiling.nest import (
+    Access,
+    Affine,
+    Axis,
+    Indirect,
+    Nest,
+    Reduction,
+    Write,
+    along,
+    identity,
+    map_accesses,
+)
 from tiling.plan import plan
 from tiling.program import Operand, Program, Section
 from tiling.target import HOST, Target
@@ -147,6 +158,37 @@ def test_twice_the_extent_is_the_same_kernel(name: str) -> None:
 
 def _walks(index: object) -> bool:
     return isinstance(index, Affine) and index.coefficients[0] != 0
+
+
+@pytest.mark.parametrize(
+    ("extent", "kind", "loop"),
+    [
+        (32, "f32", "by_registers"),
+        (19, "f32", "by_masks"),
+        (19, "i8", "by_masks"),
+        (24, "f32", "range"),
+        (3, "f32", "range"),
+        (64, "f32", "range"),
+        (19, "i64", "range"),
+        (32, "i64", "by_registers"),
+    ],
+)
+def test_short_rows_are_done_by_single_registers(extent: int, kind: str, loop: str) -> None:
+    axes, value = (Axis("y", 50), Axis("x", extent)), read(0, kind)
+    source, other, target = (
+        Access(name, kind, shape, index)
+        for name, shape, index in (
+            ("a", (50, extent), identity(2)),
+            ("b", (extent,), (along(1, 2),)),
+            ("c", (50, extent), identity(2)),
+        )
+    )
+    total = call(f"add_{kind}", value, read(1, kind), type=kind)
+    nest = Nest("map", axes, (source, other), (Write(target, total),), None, ("n",))
+    text = emit_section(section(nest)).source
+    assert f"in {loop}(lo1, hi1)" in text
+    assert "in range(lo0, hi0)" in text
+    assert llvm_text(text)
 
 
 @pytest.mark.parametrize(

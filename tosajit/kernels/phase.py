@@ -18,6 +18,10 @@ TOGETHER = 4
 """Rows that are combined at a time with one of totals in memory."""
 LONG = 4096
 """Points of rows beside which those are few that are left of several registers at a time."""
+SHORT = 64
+"""Points of rows that are too few for four registers at a time."""
+HALF = 8
+"""Words of half a register with AVX-512, which rows are done by at their ends."""
 SKIPS = (2, 3, 4)
 """Elements from one to the next that stand in the text, so that LLVM makes vectors of those, too."""
 _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int16", "u16": "np.uint16",
@@ -83,6 +87,12 @@ class KernelText:
         functions = [node for node in walk(*nest_exprs(self.nest)) if node.scalar.family == "function"]
         return self.nest.reduction is None and self.section is None and len(functions) > 1
 
+    @cached_property
+    def words(self) -> bool:
+        """Whether there is nothing that takes 64 bits, as scaling does: registers hold few of these."""
+        nodes = [*walk(*nest_exprs(self.nest))]
+        return all(node.type not in ("i64", "f64") and node.scalar.family != "rescale" for node in nodes)
+
     def element(self, type: str) -> str:
         """What loads and stores call the elements of an operand."""
         if self.bits and not self.copies:
@@ -138,8 +148,7 @@ class Phase:
             if level == self.depth and self.part == "last":
                 lines.append(f"{indent}a{axis} = hi{axis} - 1")
             else:
-                long = level == self.depth and self.kernel.nest.axes[axis].extent >= LONG
-                loop = "interleaved" if long and self.kernel.chained else "range"
+                loop = self._loop(axis) if level == self.depth else "range"
                 lines.append(f"{indent}for a{axis} in {loop}({self._range(level, axis)}):")
                 indent += "    "
             empty = ["pass"] if level == self.depth else []
@@ -149,6 +158,18 @@ class Phase:
             indent = indent[:-4]
         for level in range(known, -1, -1):
             lines += [indent + line for line in self.endings[level]]
+
+    def _loop(self, axis: int) -> str:
+        """What the innermost loop is to LLVM."""
+        kernel, extent = self.kernel, self.kernel.nest.axes[axis].extent
+        if extent >= LONG:
+            return "interleaved" if kernel.chained else "range"
+        plain = kernel.nest.reduction is None and kernel.section is None and not self.part
+        if not plain or self.depth == 1 or extent >= SHORT:
+            return "range"
+        if extent % (2 * HALF) == 0:
+            return "by_registers"
+        return "by_masks" if extent > HALF and extent % HALF and kernel.words else "range"
 
     def _range(self, level: int, axis: int) -> str:
         """Where a loop begins and ends, and its steps."""

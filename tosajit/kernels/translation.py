@@ -17,6 +17,7 @@ from llvmlite import ir
 from numba.core import types
 
 from tosajit.kernels.operations import CONTEXT, Typed, apply, cast, literal, plain, truth, unified
+from tosajit.kernels.sets.registry import cpu
 
 Names = dict[str, Typed]
 
@@ -51,6 +52,9 @@ COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 ONE = ir.Constant(ir.IntType(64), 1)
 BESIDE = 4
 """Registers of vectors that interleaved loops do at a time."""
+WORDS = 16
+"""What a register holds of words where it can leave some of them out."""
+NO_HINTS: Mapping[str, int | bool] = {}
 
 
 class UntranslatableError(ValueError):
@@ -58,6 +62,21 @@ class UntranslatableError(ValueError):
 
     def __init__(self, node: ast.AST, why: str) -> None:
         super().__init__(f"line {getattr(node, 'lineno', 0)}: a kernel has scalars alone: {why}")
+
+
+def _hints(kind: str) -> Mapping[str, int | bool]:
+    """What LLVM is told of a loop of this kind.
+
+    It would do four registers of short rows at a time, which they do not have, and so come to what is for
+    the ends of long ones: half as wide. The end of a row takes as long as a register with masks, but no
+    CPU without AVX-512 has those.
+    """
+    if kind == "interleaved":
+        return {"interleave.count": BESIDE}
+    if kind == "range" or "avx512vl" not in cpu().features:
+        return NO_HINTS
+    one = {"vectorize.enable": True, "vectorize.width": WORDS, "interleave.count": 1}
+    return one | {"vectorize.predicate.enable": True} if kind == "by_masks" else one
 
 
 def translated(text: ast.Module, known: Mapping[str, Any], symbol: str) -> ir.Module:
@@ -226,7 +245,10 @@ class _Function:
     def _for(self, node: ast.For) -> None:
         match node:
             case ast.For(
-                ast.Name(name), ast.Call(ast.Name("range" | "interleaved" as kind), bounds), body, []
+                ast.Name(name),
+                ast.Call(ast.Name("range" | "interleaved" | "by_registers" | "by_masks" as kind), bounds),
+                body,
+                [],
             ):
                 given = [cast(self.b, self.value(bound), types.int64) for bound in bounds]
             case _:
@@ -250,7 +272,7 @@ class _Function:
                 flags = ("nsw",) if step is ONE else ()
                 self.names[counter] = Typed(types.int64, self.b.add(here.raw, step, flags=flags))
 
-        self._loop({counter} | _stored(body), test, run, kind == "interleaved")
+        self._loop({counter} | _stored(body), test, run, _hints(kind))
         del self.names[counter]
 
     def _while(self, node: ast.While) -> None:
@@ -267,12 +289,12 @@ class _Function:
         stored: set[str],
         test: Callable[[], ir.Value],
         run: Callable[[], None],
-        interleaved: bool = False,
+        hints: Mapping[str, int | bool] = NO_HINTS,
     ) -> None:
         """Write a loop; until the types of what it carries from turn to turn are known, again."""
         carried = {name: plain(self.names[name]).type for name in sorted(stored & self.names.keys())}
         before, undo = self.names, self._undo()
-        while (wider := self._turns(dict(before), carried, test, run, interleaved)) != carried:
+        while (wider := self._turns(dict(before), carried, test, run, hints)) != carried:
             undo()
             carried = wider
 
@@ -282,7 +304,7 @@ class _Function:
         carried: dict[str, types.Type],
         test: Callable[[], ir.Value],
         run: Callable[[], None],
-        interleaved: bool,
+        hints: Mapping[str, int | bool],
     ) -> dict[str, types.Type]:
         """Write a loop that carries values of these types; return the types that they have in the end."""
         given = {name: cast(self.b, names[name], type) for name, type in carried.items()}
@@ -302,18 +324,21 @@ class _Function:
                 if wider[name] == phi.type:
                     phi.raw.add_incoming(cast(self.b, self.names[name], phi.type), self.b.block)
             back = self.b.branch(head)
-            if interleaved:
-                back.set_metadata("llvm.loop", self._interleaving())
+            if hints:
+                back.set_metadata("llvm.loop", self._told(hints))
         self.names = after
         self.b.position_at_end(behind)
         return wider
 
-    def _interleaving(self) -> ir.MDValue:
-        """Return what tells LLVM to do so many turns of vectors beside each other; it refers to itself."""
+    def _told(self, hints: Mapping[str, int | bool]) -> ir.MDValue:
+        """Return what tells LLVM how to make vectors of the turns of a loop; it refers to itself."""
         module = self.b.module
-        count = ir.MetaDataString(module, "llvm.loop.interleave.count"), ir.Constant(ir.IntType(32), BESIDE)
         known = module.add_metadata([ir.MetaDataString(module, f"loop {len(module.metadata)}")])
-        known.operands = (known, module.add_metadata(count))
+        parts = [known]
+        for name, value in hints.items():
+            number = ir.Constant(ir.IntType(1 if isinstance(value, bool) else 32), int(value))
+            parts.append(module.add_metadata([ir.MetaDataString(module, f"llvm.loop.{name}"), number]))
+        known.operands = tuple(parts)
         return known
 
     def _undo(self) -> Callable[[], None]:
