@@ -18,6 +18,7 @@ from tosajit.host.rescale import Rescale
 from tosajit.kernels.contract import pack
 from tosajit.kernels.contract.blocking import DepthwiseBlocking
 from tosajit.kernels.contract.float_table import (
+    LARGEST_STEP,
     MAGIC,
     MAGIC_BITS,
     Channels,
@@ -141,7 +142,23 @@ def test_what_is_proved_at_a_glance_is_right_at_every_step(
     found = np.zeros((3, count))
     rest = search.fill_apart(found, np.arange(count))
     proved = np.setdiff1d(np.arange(count), rest)
-    assert search.some(proved).right(found[:, None, proved]).all()
+    assert search.some(proved).right(found[:, None, proved], np.ones(len(proved))).all()
+
+
+@pytest.mark.parametrize("double_round", [False, True])
+@pytest.mark.parametrize("kind", KINDS[:4])
+@pytest.mark.parametrize(("output_zp", "bits"), [(-128, 14), (3, 21), (127, 24)])
+@pytest.mark.parametrize("tries", [1, 16])
+def test_steps_that_errors_leave_on_their_sides_need_not_be_looked_at(
+    output_zp: int, bits: int, kind: str, double_round: bool, tries: int
+) -> None:
+    rng, count = np.random.default_rng(bits), 400
+    multiplier, shift = drawn(kind, rng, count), rng.integers(30, 40, count)
+    channels = Channels(multiplier, shift, double_round, output_zp, rng.integers(1, 1 << bits, count))
+    search = _Search.of(channels, np.arange(-127, 128) - output_zp)
+    search = search.some(np.nonzero((multiplier > 0) & (search.reach < LARGEST_STEP))[0])
+    tried, errors = search.candidates(64, tries)
+    np.testing.assert_array_equal(search.right(tried, errors), search.right(tried, errors + 1))
 
 
 def test_channels_go_together() -> None:

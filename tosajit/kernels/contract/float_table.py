@@ -13,6 +13,8 @@ errors together, no sum is on its wrong side. The others' steps are looked at on
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -130,7 +132,7 @@ class _Search:
         twice = channels.double_round & (channels.shift > 31)
         more = np.where(twice, np.ldexp(1.0, 30 - channels.shift), 0.0)
         bound, ends = channels.bound.astype(np.float64), results[[0, -1]].astype(np.float64)
-        reach = np.abs(_steps(scale, more, ends, bound)).max(axis=1)
+        reach = np.abs(_steps(scale[:, None], more[:, None], ends, bound[:, None])).max(axis=1)
         factor = np.clip((WHOLE // (reach + 2)).astype(np.int64), 1, LARGEST_FACTOR)
         mirrored = bool(twice.any()) and bool(results[0] < 1)
         return cls(scale, more, mirrored, results.astype(np.float64), bound, reach, factor)
@@ -156,44 +158,46 @@ class _Search:
 
     def apart(self) -> Reals:
         """Return how far the quotients at which results change are from whole sums, at least."""
-        found, middle = np.empty(len(self.scale)), int(np.searchsorted(self.results, 1))
-        quotients, whole = np.empty((2, min(AT_ONCE, len(found)), len(self.results)))
-        for first in range(0, len(found), AT_ONCE):
-            part = slice(first, first + AT_ONCE)
-            one = 1 / self.scale[part, None]
-            further = self.more[part, None] * one
-            at, above = quotients[: len(one)], whole[: len(one)]
-            np.multiply(one, self.results - 0.5, out=at)
-            at[:, :middle] += further
-            at[:, middle:] -= further
-            np.ceil(at, out=above)
-            above -= at
-            found[part] = np.minimum(above.min(axis=1), 1 - above.max(axis=1))
-        return found
+        parts = (self.some(part) for part in _parts(len(self.scale)))
+        return np.concatenate([part.distances().min(axis=1) for part in parts] or [np.empty(0)])
+
+    def distances(self) -> Reals:
+        """Return how far the quotients at which results change are from whole sums: [channels][results]."""
+        one, middle = 1 / self.scale[:, None], int(np.searchsorted(self.results, 1))
+        further = self.more[:, None] * one
+        at = one * (self.results - 0.5)
+        at[:, :middle] += further
+        at[:, middle:] -= further
+        above = np.ceil(at)
+        above -= at
+        return np.minimum(above, np.subtract(1, above, out=at), out=above)
 
     def fill(self, found: Reals, numbers: Numbers, looked_at: int, tries: int) -> Numbers:
         """Put parameters of these channels, which have numbers, where all are; return what is left."""
-        there, together = np.zeros(len(numbers), np.bool_), AT_ONCE // tries
-        for first in range(0, len(numbers), together):
-            part = np.arange(first, min(first + together, len(numbers)))
+        there = np.zeros(len(numbers), np.bool_)
+        for part in _parts(len(numbers)):
             some = self.some(part)
-            tried = some.candidates(looked_at, tries)
-            right = some.right(tried)
+            tried, errors = some.candidates(looked_at, tries)
+            right = some.right(tried, errors)
             there[part] = right.any(axis=0)
             found[:, numbers[part]] = tried[:, right.argmax(axis=0), np.arange(len(part))] * there[part]
         return numbers[np.nonzero(~there)]
 
-    def candidates(self, looked_at: int, tries: int) -> Reals:
-        """Return [tries][channels] parameters with the factors that leave the least errors.
+    def candidates(self, looked_at: int, tries: int) -> tuple[Reals, Reals]:
+        """Return [tries][channels] parameters with factors that leave least errors, and the most of these.
 
         If several are tried, also the second nearest offsets and scales are looked at, and there is one more
         that rounds up what is half way between two results.
         """
         *every, errors = self.choices(looked_at, beside=tries > 1)
         best = np.argpartition(errors, tries, axis=1)[:, :tries].T
-        chosen = np.stack([one[np.arange(len(errors)), best] for one in every])
-        upwards = chosen[:, : tries > 1] + [[[0]], [[1]], [[0]]]
-        return np.concatenate([chosen, upwards], axis=1)
+        channels = np.arange(len(errors))
+        chosen = np.stack([one[channels, best] for one in every])
+        most = errors[channels, best].max(axis=0)
+        if tries == 1:
+            return chosen, most
+        upwards = chosen[:, :1] + [[[0]], [[1]], [[0]]]
+        return np.concatenate([chosen, upwards], axis=1), most + 1 / chosen[0, 0]
 
     def choices(self, looked_at: int, beside: bool = False) -> tuple[Reals, Reals, Reals, Reals]:
         """Return factors, offsets, scales and their errors, counted in sums: [channels][choices].
@@ -216,21 +220,26 @@ class _Search:
         errors += np.abs(offsets - wanted) / factors
         return factors, offsets, scales, errors
 
-    def right(self, parameters: Reals) -> NDArray[np.bool_]:
-        """Tell of which parameters each step, and the sum below it, are on the right sides of a half."""
+    def right(self, parameters: Reals, errors: Reals) -> NDArray[np.bool_]:
+        """Tell of which parameters each step, and the sum below it, are on the right sides of a half.
+
+        Only steps that such errors can put on a wrong side are looked at.
+        """
         factors, offsets, scales = parameters
-        steps, one = _steps(self.scale, self.more, self.results, self.bound), factors * scales
-        sides = np.where(self.results > 0, 1, -1) if self.mirrored else np.ones(len(self.results))
-        above = steps * one[..., None]
-        above += (offsets * scales)[..., None] * sides
-        above -= self.results - 0.5
-        least, most = above.min(axis=-1), above.max(axis=-1)
-        (outer,) = np.nonzero(self.reach >= self.bound)
-        if len(outer):
-            far, bound, rest = steps[outer], self.bound[outer, None], above[:, outer]
-            least[:, outer] = np.where(far > bound, np.inf, rest).min(axis=-1)
-            most[:, outer] = np.where(far <= -bound, -np.inf, rest).max(axis=-1)
-        return np.asarray((least > 0) & (most < one) & self.fits(parameters))
+        channels, results = np.nonzero(self.distances() <= errors[:, None] + UNSURE)
+        right = self.fits(parameters)
+        if not len(channels):
+            return right
+        wanted, bound = self.results[results], self.bound[channels]
+        steps = _steps(self.scale[channels], self.more[channels], wanted, bound)
+        one, more = (factors * scales)[:, channels], (offsets * scales)[:, channels]
+        above = steps * one
+        above += np.where(wanted > 0, more, -more) if self.mirrored else more
+        above -= wanted - 0.5
+        wrong = ((above <= 0) & (steps <= bound)) | ((above >= one) & (steps > -bound))
+        firsts = np.nonzero(np.diff(channels, prepend=-1))[0]
+        right[:, channels[firsts]] &= ~np.logical_or.reduceat(wrong, firsts, axis=1)
+        return right
 
     def fits(self, parameters: Reals) -> NDArray[np.bool_]:
         """Tell for which channels no product is so large that what it is added to loses bits."""
@@ -240,12 +249,17 @@ class _Search:
         return np.asarray((scales >= LEAST_SCALE) & (ends < LARGEST_RESULT) & whole)
 
 
+def _parts(count: int) -> Iterator[Numbers]:
+    """Return the numbers of channels, as many at a time as stay in the cache."""
+    return (np.arange(first, min(first + AT_ONCE, count)) for first in range(0, count, AT_ONCE))
+
+
 def _steps(scale: Reals, more: Reals, results: Reals, bound: Reals) -> Reals:
-    """Return [channels][results] least sums that become these, the nearest that there are.
+    """Return the least sums that become results, the nearest that there are.
 
     This is TOSA 1.0.1 section 4.5.5 on its head; zero points are left out.
     """
     sides = np.sign(results - 0.5)
     with np.errstate(divide="ignore", invalid="ignore"):
-        steps = np.ceil((results - 0.5 - more[:, None] * sides) / scale[:, None])
-    return np.clip(steps, -bound[:, None], bound[:, None] + 1, out=steps)
+        steps = np.ceil((results - 0.5 - more * sides) / scale)
+    return np.clip(steps, -bound, bound + 1, out=steps)
