@@ -44,6 +44,23 @@ LOG.warning("heard")
     assert (done.stdout, done.stderr) == ("False False\ntosajit heard\n", "")
 
 
+def test_warnings_that_nobody_can_hear_are_counted() -> None:
+    code = """
+import sys
+from tosajit.log import LOG, wants_warnings, warnings
+LOG.warning("nobody hears it")
+LOG.info("nor this")
+print(warnings(), wants_warnings())
+import logging
+LOG.warning("heard by nobody who has not asked")
+print(warnings(), wants_warnings())
+LOG.setLevel("ERROR")
+print(wants_warnings())
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("1 True\n2 True\nFalse\n", "")
+
+
 def test_compiling_tells_the_kernel_and_its_time(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, "tosajit"):
         (kernel,) = compile_kernels([KERNEL % "told"])

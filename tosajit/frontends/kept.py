@@ -25,7 +25,7 @@ from tosajit.graph.extents import Shapes
 from tosajit.graph.operator import Operator
 from tosajit.kernels import cache
 from tosajit.kernels.lines import address_of
-from tosajit.log import LOG
+from tosajit.log import LOG, wants_warnings, warnings
 from tosajit.operators import OPERATORS
 from tosajit.runtime.archive import Blobs, unpacked
 from tosajit.runtime.keeping import frozen, is_explained, put, sources
@@ -53,10 +53,9 @@ def through_cache(
         return found
     if not name or not is_whole():
         return lower()
-    from tosajit.frontends.heard import heard
-
-    began = perf_counter()
-    graph, silent = heard(lower)
+    began, before = perf_counter(), warnings()
+    graph = lower()
+    silent = warnings() == before and wants_warnings()  # the user should hear warnings again
     if silent and perf_counter() - began > WORTH_SECONDS and _keep(name, graph, data):
         return _find(name, data, lasts) or graph  # whose executable has the name that others will look for
     return graph
