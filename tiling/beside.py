@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tiling.nest import Access, map_accesses
 from tiling.program import Operand, Program, Section
+from tiling.records import replace
 from tiling.spread import SpreadProgram, moved
 
 

@@ -8,13 +8,14 @@ Rows that a later stripe needs again stay where they are, or move to the head of
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from math import gcd, lcm
 
 from tiling.expr import read
 from tiling.nest import Access, Affine, Axis, Nest, Write, along, dense_strides, map_accesses, with_axes
 from tiling.program import Operand
+from tiling.records import replace
 from tiling.substitute import identity_write
 
 Span = tuple[int, int]

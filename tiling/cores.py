@@ -10,13 +10,14 @@ and a core's program is planned as if it were alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import lcm, prod
 from typing import Literal, NamedTuple
 
 from tiling.expr import read
 from tiling.nest import Access, Affine, Axis, Nest, Write, along, map_accesses, with_axes
 from tiling.program import Operand
+from tiling.records import replace
 
 Way = Literal["rows", "channels"] | int
 """How a nest is shared: along its rows, along its channels, or not at all, by the number of the core."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from tiling.cascade_stripes import copied
 from tiling.choose import weights_of
 from tiling.nest import Access, Nest, map_accesses
 from tiling.program import Operand
+from tiling.records import replace
 from tiling.target import Target
 
 PART = 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from math import inf
 from operator import attrgetter
@@ -15,6 +14,7 @@ from tiling.in_place import in_place, known_operands
 from tiling.nest import Nest
 from tiling.planner import Infeasible, Judge, Known, Planner, Timed, ready
 from tiling.program import Operand, Program
+from tiling.records import replace
 from tiling.target import Target
 
 SMALLER, LEAST_SIZE = 56, 256

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from difflib import get_close_matches
 from math import inf
 from operator import itemgetter
@@ -18,6 +17,7 @@ from tiling.making import aligned
 from tiling.nest import Nest
 from tiling.planner import Infeasible, Known, Planner
 from tiling.program import Operand, Program, Section
+from tiling.records import replace
 from tiling.residence import Residence, stays
 from tiling.schedule import Cascade, Choice, Schedule, group_names, helps, section_names
 from tiling.target import Target

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from tiling.choose import Estimate
@@ -13,6 +13,7 @@ from tiling.nest import Nest
 from tiling.plan import plan
 from tiling.planner import Infeasible, Judge, Known
 from tiling.program import Image, Operand, Program, Section, takes_from_others
+from tiling.records import replace
 from tiling.target import Target
 
 Refusal = TypeVar("Refusal")

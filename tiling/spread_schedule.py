@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TypeVar
 
 from tiling.choose import Estimate
 from tiling.cores import Division
 from tiling.nest import Nest
 from tiling.program import Operand, takes_from_others
+from tiling.records import replace
 from tiling.schedule import Cascade, Choice, Schedule, Sharing, axis_names, group_names, schedule_of
 from tiling.scheduled import Outcome, Wanted, near, program_after
 from tiling.spread import SpreadProgram, is_pull

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 
@@ -14,6 +14,7 @@ from tiling.making import Flags, Maker
 from tiling.menu import Numbers, menu_of
 from tiling.nest import Nest
 from tiling.program import Operand, Section
+from tiling.records import replace
 from tiling.schedule import IN_PLACE, Box, Choice, axis_names
 from tiling.target import Target
 from tiling.words import listed, plain

@@ -28,11 +28,12 @@ def layer(x):
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import BOOL, FP32, INT32, DType
 from tosajit.errors import TraceError

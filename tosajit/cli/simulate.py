@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.report import Comparison, Report, ReportError
 from sim.report.values import Mode
+from tiling.records import replace
 from tosajit.cli.arguments import FAULTS, MACHINE, USAGE, print_error
 from tosajit.cli.building import machine_named
 from tosajit.cli.loading import loaded

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit.cli.building import machine_named
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import print_json

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tiling.records import replace
 from tosajit.cli.building import machine_named
 from tosajit.cli.loading import loaded
 from tosajit.cli.output import print_json

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from tiling.nest import Nest
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.compiler.moving import moved
 from tosajit.compiler.segment import Segment

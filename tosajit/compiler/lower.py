@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from tiling.nest import Nest
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.compiler.options import Options
 from tosajit.compiler.parts import Part

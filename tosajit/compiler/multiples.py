@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from tiling.nest import Access, Nest
+from tiling.records import replace
 from tosajit.arrays import Array
 
 WIDTHS = (8, 16)

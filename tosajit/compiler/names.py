@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit.graph import Block
 
 MARK = "'"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from tiling.nest import Access, Nest, map_accesses
 from tiling.plan import fits, plan, preferred
 from tiling.planner import Infeasible, Known
 from tiling.program import Operand, Program
+from tiling.records import replace
 from tiling.schedule import Schedule, group_names, schedule_of
 from tiling.scheduled import Outcome, Wanted, program_after
 from tiling.spread import SpreadProgram

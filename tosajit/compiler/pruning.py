@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from tiling.contraction import Contraction, contraction, unwrapped
 from tiling.nest import Kept, Nest
+from tiling.records import replace
 from tosajit.arrays import Array
 
 GROUP, KEPT = 4, 2

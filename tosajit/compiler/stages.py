@@ -8,7 +8,6 @@ all the other stages on its own: through `FRONT` whether it is to be timed or ru
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from time import perf_counter
 from typing import Any
@@ -17,7 +16,7 @@ from tiling.fuse import fuse as fused
 from tiling.in_place import in_place
 from tiling.nest import Nest
 from tiling.program import Operand, Program
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tiling.target import HOST
 from tiling.text import members_text
 from tosajit.arrays import Array

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import count
 from math import prod
 from operator import mul
 
 from tiling.nest import dense_strides
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tosajit.compiler.options import Options
 from tosajit.compiler.parts import Part
 from tosajit.graph import Block, Node

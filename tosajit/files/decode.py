@@ -1,8 +1,8 @@
 """From the bytes of a file to a graph."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE, DType
 from tosajit.files import schema

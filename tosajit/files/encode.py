@@ -1,7 +1,6 @@
 """From a graph to the bytes of a file."""
 
-from dataclasses import replace
-
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE
 from tosajit.errors import FileError

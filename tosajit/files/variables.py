@@ -6,9 +6,9 @@ tensor, and have no operator for the declaration; what this cannot say is writte
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 from itertools import count
 
+from tiling.records import replace
 from tosajit.errors import FileError
 from tosajit.graph import Block, Graph, Node, Value
 from tosajit.graph.operator import Operator

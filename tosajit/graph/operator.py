@@ -23,12 +23,12 @@ whose arguments are not known, because an operand is not constant or its rank is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import FrozenInstanceError, field, replace
+from dataclasses import FrozenInstanceError, field
 from enum import IntEnum
 from string import Formatter
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tiling.words import plain
 from tosajit.dtypes import DTYPES, DType
 from tosajit.errors import RuleKind
@@ -204,7 +204,6 @@ class Rule:
         return (verdict,) if isinstance(verdict, str) else tuple(verdict)
 
 
-T = TypeVar("T")
 Decorator = Callable[[Callable[..., Verdict]], Rule]
 
 
@@ -305,13 +304,15 @@ class Operator:
         if not cls.__name__.isupper():
             return
         cls.opcode = cls.__name__
-        operands = _collect(cls, Operand)
-        for name, operand in operands.items():
-            setattr(cls, name, replace(operand, name=name))
-        named = [replace(operand, name=name) for name, operand in operands.items()]
-        cls.operands_read = tuple(operand for operand in named if not operand.is_output)
-        cls.operands_written = tuple(operand for operand in named if operand.is_output)
-        cls.rules = tuple(_collect(cls, Rule).values())
+        members: dict[str, Any] = {}
+        for base in reversed(cls.__mro__):
+            members.update(vars(base))
+        named = {name: replace(m, name=name) for name, m in members.items() if isinstance(m, Operand)}
+        for name, operand in named.items():
+            setattr(cls, name, operand)
+        cls.operands_read = tuple(operand for operand in named.values() if not operand.is_output)
+        cls.operands_written = tuple(operand for operand in named.values() if operand.is_output)
+        cls.rules = tuple(one for one in members.values() if isinstance(one, Rule))
         cls.fields = declared(cls)
         cls.attributes = tuple(one for one in cls.fields.values() if one.name not in cls.not_in_file)
         cls.schema_name = _schema_name(cls.opcode)
@@ -366,13 +367,6 @@ def known_names(cls: type[Operator]) -> frozenset[str]:
     for mode in cls.modes:
         names |= set(mode.extents)
     return frozenset(names | _CONTEXT)
-
-
-def _collect(cls: type[Operator], wanted: type[T]) -> dict[str, T]:
-    found: dict[str, T] = {}
-    for base in reversed(cls.__mro__):
-        found |= {name: value for name, value in vars(base).items() if isinstance(value, wanted)}
-    return found
 
 
 def _schema_name(opcode: str) -> str:

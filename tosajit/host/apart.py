@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from tiling.expr import Expr, read
 from tiling.nest import Access, Nest, Write, along, fixed, identity, rewrite_nest, with_axes
 from tiling.normal import share_reads
+from tiling.records import replace
 from tosajit.host.epilogue import output_steps
 from tosajit.host.unit import Prepared
 

@@ -8,14 +8,13 @@ do, share the products. There is a plane for each column, so that neighbours are
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from math import prod
 
 from tiling.expr import Expr, acc, call, const, read
 from tiling.nest import Access, Affine, Axis, Nest, Reduction, Write, along, fixed, identity, rewrite_nest
 from tiling.normal import normalise
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tosajit.arrays import Array
 from tosajit.host.match import Match, match
 from tosajit.host.phases import MOST as PARTS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from math import prod
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from tiling.expr import BYTES, read
 from tiling.nest import Access, Affine, Axis, Nest, Write, along, fixed
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.host import reasons
 from tosajit.host.reasons import Reason

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from tiling.nest import Access, Nest
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.host import reasons
 from tosajit.host.epilogue import output_steps

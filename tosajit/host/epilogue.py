@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import field
 
 from tiling.expr import Expr, walk
 from tiling.nest import Access, Affine, Indirect, Nest, Write
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tosajit.host.match import Match
 from tosajit.kernels.phase import literal
 from tosajit.kernels.scalars import scalar_source

@@ -6,12 +6,12 @@ any order to the same bits; sums of float32 come nearer to the exact ones.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
 from tiling.expr import acc, read, reads_of, walk
 from tiling.nest import Access, Affine, Axis, Nest, Write, identity
 from tiling.normal import normalise
+from tiling.records import replace
 
 WIDE = 128
 """Elements of a row from which on it is wide enough, and to which shorter ones are joined."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import product
 from math import prod
 
 from tiling.nest import along, with_axes
+from tiling.records import replace
 from tosajit.host.unit import Request
 
 MOST = 16

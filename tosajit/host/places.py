@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
 from tiling.nest import Access, Affine, Indirect, Nest
 from tiling.normal import normalise, share_reads
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.host.unit import arranged
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from tiling.expr import reads_of, walk
 from tiling.nest import Nest
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.host import reasons
 from tosajit.host.apart import apart, rows_apart

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from math import prod
 
 from tiling.expr import read
 from tiling.nest import Access, Axis, Nest, Write, along, fixed
 from tiling.normal import merge_axes
+from tiling.records import replace
 from tosajit.host.match import Match, match
 from tosajit.host.unit import Prepared
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
 
 from tiling.expr import Expr, call
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tosajit.arrays import Array
 from tosajit.host.ranges import Range
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 
 import numpy as np
 
 from tiling.expr import Expr, call, read, walk
 from tiling.nest import Access, Affine, Indirect, Nest, Write, rewrite_nest
 from tiling.normal import normalise
-from tiling.records import dataclass
+from tiling.records import dataclass, replace
 from tiling.scalars import scalar
 from tosajit.arrays import Array
 from tosajit.host.functions import Functions

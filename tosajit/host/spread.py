@@ -6,13 +6,13 @@ A layer without a bias, or whose biases are equal, then has the kernel of layers
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from math import prod
 
 import numpy as np
 
 from tiling.expr import walk
 from tiling.nest import Access, Nest, along, nest_exprs
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.host.match import match
 from tosajit.host.unit import Prepared

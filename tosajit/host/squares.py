@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from tiling.nest import Access, Nest
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.host.phases import phases
 from tosajit.host.unit import (

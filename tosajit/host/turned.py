@@ -7,12 +7,12 @@ is read, nothing can be done by vectors. Where only the loops stand in another o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 
 from tiling.expr import BYTES, read, walk
 from tiling.nest import Access, Affine, Axis, Indirect, Nest, Write, along, identity, with_axes
 from tiling.normal import normalise
+from tiling.records import replace
 from tosajit.kernels.contract.spec import side_of
 from tosajit.kernels.sets.description import InstructionSet
 

@@ -7,7 +7,6 @@ padding, its sides and its corners.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise, product
 from math import prod
 
@@ -27,6 +26,7 @@ from tiling.nest import (
     with_axes,
 )
 from tiling.normal import normalise
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.host.turned import NEAR
 

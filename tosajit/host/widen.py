@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
 from math import prod
 
 from tiling.expr import Expr, call, const, read
 from tiling.nest import Access, Axis, Nest, Reduction, Write, along
+from tiling.records import replace
 from tosajit.host.match import Match, match
 from tosajit.host.unit import Prepared
 from tosajit.kernels.sets.description import InstructionSet

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tiling.nest import Nest
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.host.unit import (
     Prepared,

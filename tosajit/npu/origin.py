@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from sim.report.values import Account, OperatorReport
 from sim.report.why import WORTH, Remedy
 from sim.report.words import size
 from tiling.program import Program
+from tiling.records import replace
 from tiling.text import section_lines
 from tosajit.compiler.segment import Groups
 from tosajit.errors import TosaError

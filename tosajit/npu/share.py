@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiling.beside import in_turns, on_own_cores
 from tiling.planner import Infeasible
+from tiling.records import replace
 from tiling.spread import SpreadProgram, plan_cores
 from tosajit.compiler.planning import planned_for, stored_operands
 from tosajit.compiler.segment import Groups

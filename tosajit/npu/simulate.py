@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from math import prod
@@ -16,6 +16,7 @@ from tiling.nest import Access, Axis, Nest, Write, identity
 from tiling.plan import plan as planned_alone
 from tiling.planner import Infeasible
 from tiling.program import Operand, Program
+from tiling.records import replace
 from tosajit import customs
 from tosajit.checks.validation import check
 from tosajit.compiler.labels import labels_of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tiling.records import replace
 from tosajit.compiler.planning import planned_for, planned_to_stay
 from tosajit.compiler.segment import Groups
 from tosajit.errors import CompileError

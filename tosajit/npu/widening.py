@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.graph import Graph
 from tosajit.graph.graph import Block, Node, Value
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES, INT8, DType
 from tosajit.graph.operator import Mode, Operand, Operator, Rule, ShapeFault, read, table

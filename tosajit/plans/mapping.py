@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from tiling.choose import weights_of
 from tiling.nest import Nest
 from tiling.program import Operand
+from tiling.records import replace
 from tiling.schedule import Box, Choice, axis_names
 from tiling.words import plain
 from tosajit.errors import PlanError

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tiling.cores import Way
+from tiling.records import replace
 from tiling.schedule import Box, Cascade, Choice, Schedule, Sharing
 from tiling.words import plain
 from tosajit.display.columns import aligned

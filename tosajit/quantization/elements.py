@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16

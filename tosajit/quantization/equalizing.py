@@ -7,10 +7,11 @@ What one convolution divides a channel by, the next multiplies it by; a ReLU in 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.graph import Graph, Node, Value
 from tosajit.operators import CLAMP, CONST

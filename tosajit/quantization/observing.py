@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.compiling import compile
 from tosajit.dtypes import FP32

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, get_args
 
+from tiling.records import replace
 from tiling.target import HOST, Target
 from tosajit.compiler.options import INTERPRETED, Custom, Generic, Options
 from tosajit.errors import CompileError

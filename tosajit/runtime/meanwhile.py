@@ -10,10 +10,10 @@ import atexit
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from time import perf_counter
 from weakref import WeakSet
 
+from tiling.records import replace
 from tosajit.compiler.journal import Journal
 from tosajit.compiler.options import Options
 from tosajit.compiler.segment import Linked, Written

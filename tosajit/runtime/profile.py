@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from html import escape
 from math import prod
 from typing import Any, overload
@@ -13,6 +13,7 @@ from typing import Any, overload
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tiling.program import Operand, Program
+from tiling.records import replace
 from tiling.words import plain
 from tosajit.compiler.explain import GroupKernel
 from tosajit.display.columns import aligned

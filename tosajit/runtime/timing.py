@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tiling.records import replace
 from tosajit.compiler.labels import labels_of
 from tosajit.errors import CompileError
 from tosajit.kernels.runner import Runner

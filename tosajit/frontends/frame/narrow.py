@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit import ops
 from tosajit.dtypes import INT8, INT16, INT32
 from tosajit.frontends.common.numbers import number

@@ -7,9 +7,9 @@ more than to widen them again. So elementwise results that are larger than what 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import replace
 from math import prod
 
+from tiling.records import replace
 from tosajit.frontends.frame.names import with_inputs
 from tosajit.frontends.frame.prune import ACTING, pruned
 from tosajit.frontends.frame.turns import elementwise

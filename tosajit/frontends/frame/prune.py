@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from tiling.records import replace
 from tosajit.graph import Block, Graph, Node, Region
 from tosajit.operators import COND_IF, CUSTOM, VARIABLE, VARIABLE_WRITE, WHILE_LOOP
 

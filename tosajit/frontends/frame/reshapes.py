@@ -7,13 +7,13 @@ dimensions of one element only is a RESHAPE, too.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from operator import itemgetter
 from typing import TypeAlias
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE
 from tosajit.frontends.frame.names import NewNames, with_inputs, with_names

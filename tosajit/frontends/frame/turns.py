@@ -8,12 +8,12 @@ share, and have results of it; constants are turned when the model is read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.dtypes import SHAPE
 from tosajit.frontends.frame.names import NewNames, with_inputs, with_names
 from tosajit.graph import Block, Graph, Node, Region, Value

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8
 from tosajit.frontends.common.broadcast import expanded

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import count
 
 import numpy as np
 
+from tiling.records import replace
 from tiling.words import plain
 from tosajit.arrays import Array
 from tosajit.dtypes import SHAPE, DType

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
+from tiling.records import replace
 from tiling.words import plain
 from tosajit.errors import FileError
 from tosajit.files.closing import closed_graph

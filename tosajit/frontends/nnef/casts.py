@@ -6,8 +6,7 @@ wide. The rest of such a chain is then needed by nobody.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from tiling.records import replace
 from tosajit.dtypes import INT8, INT16, INT32
 from tosajit.frontends.frame.prune import pruned
 from tosajit.graph import Block, Graph, Node, Region

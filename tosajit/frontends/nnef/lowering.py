@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit import ops
 from tosajit.errors import TosaError
 from tosajit.frontends.common.borders import enlarged

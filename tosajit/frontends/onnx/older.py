@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.frame import Refused
 from tosajit.frontends.onnx.node import Node, Operand

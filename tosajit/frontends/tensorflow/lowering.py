@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT8

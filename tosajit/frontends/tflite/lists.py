@@ -6,8 +6,7 @@ have no form in TOSA, but the whole has the shape of the list: it is the list wi
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from tiling.records import replace
 from tosajit.frontends.tflite.options import ConcatenationOptions
 from tosajit.frontends.tflite.records import Operator, Subgraph
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.errors import FileError, Refusal

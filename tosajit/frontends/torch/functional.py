@@ -7,9 +7,10 @@ tensor, the new elements are scattered into that one, and other views of it are 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 
+from tiling.records import replace
 from tosajit.errors import FileError
 from tosajit.frontends.frame.proportion import below
 from tosajit.frontends.torch.records import Argument, Graph, Node, Program, Reference, Value

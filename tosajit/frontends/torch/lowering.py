@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.dtypes import INT8
 from tosajit.errors import FileError
 from tosajit.frontends.common.bytes import UNSIGNED, WIDE

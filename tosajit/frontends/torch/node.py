@@ -6,9 +6,10 @@ Integers of 64 bits are int32 in the graph where their numbers allow it, as thos
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
+from tiling.records import replace
 from tosajit.dtypes import BF16, BOOL, FP8E4M3, FP8E5M2, FP16, FP32, INT8, INT16, INT32, DType
 from tosajit.frontends.common.broadcast import aligned
 from tosajit.frontends.common.layout import transposed, turned

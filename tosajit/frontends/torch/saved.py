@@ -6,11 +6,12 @@ Nothing is unpickled: what only a pickle says is refused where it is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.errors import FileError, InputError, ModelError, Refusal
 from tosajit.files.archive import members

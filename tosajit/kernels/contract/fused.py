@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
+from tiling.records import replace
 from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.pairs import PairLoops
 from tosajit.kernels.contract.products import INT8

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from tiling.records import replace
 from tosajit.kernels.contract.record import Record
 from tosajit.kernels.contract.slots import TileJob
 from tosajit.kernels.sets.values import Value

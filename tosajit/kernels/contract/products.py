@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from tiling.records import replace
 from tosajit.kernels.sets.description import EIGHTS, InstructionSet
 from tosajit.kernels.sets.values import BYTES, Register, Value
 from tosajit.kernels.sets.vectors import Vectors

@@ -7,9 +7,10 @@ register of B that meets them: B is packed as [columns / lanes][steps][lanes][4 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
+from tiling.records import replace
 from tosajit.kernels.contract.ending import Ending
 from tosajit.kernels.contract.operands import Operands
 from tosajit.kernels.contract.pairs import PairLoops

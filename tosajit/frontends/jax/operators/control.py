@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit import ops
 from tosajit.dtypes import BOOL, INT32
 from tosajit.frontends.common.broadcast import expanded

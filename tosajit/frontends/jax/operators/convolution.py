@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit import ops
 from tosajit.dtypes import INT8
 from tosajit.frontends.common.borders import bordered, spread

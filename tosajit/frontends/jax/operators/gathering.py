@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT32

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
+from tiling.records import replace
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.syntax.depth import children
 from tosajit.frontends.nnef.values.evaluate import Scope, evaluate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import acos as arc_cos
 from math import (
     acosh,
@@ -31,6 +30,7 @@ from math import (
 )
 from math import asin as arc_sin
 
+from tiling.records import replace
 from tosajit.dtypes import INT8
 from tosajit.frontends.common.quantized import Function, tabled
 from tosajit.frontends.common.reduce import axes_of

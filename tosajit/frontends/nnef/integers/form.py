@@ -7,11 +7,12 @@ moved by up to half of one, so that 0 is an integer, as borders and rectifiers n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16, INT32, DType
 from tosajit.errors import FileError

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tiling.expr import Expr, const, walk
 from tiling.nest import Access, Nest, Reduction, nest_exprs
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import dtype_of
 from tosajit.frontends.nnef.model import Tensor

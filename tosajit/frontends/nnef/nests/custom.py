@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tiling.nest import Nest
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import DType
 from tosajit.errors import CompileError, ScriptError

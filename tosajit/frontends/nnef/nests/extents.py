@@ -8,11 +8,12 @@ assertions are checked, and its results get theirs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.errors import InputError, ScriptError
 from tosajit.frontends.nnef.model import Operation, Tensor, tensors_of

@@ -9,10 +9,11 @@ TRANSPOSE_CONV2D are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from math import gcd
 
+from tiling.records import replace
 from tosajit.frontends.nnef.nests import terms
 from tosajit.frontends.nnef.nests.assignment import Assignment, Unfit, extent_of
 from tosajit.frontends.nnef.nests.linear import Linear, linear

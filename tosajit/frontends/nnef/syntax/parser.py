@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
+from tiling.records import replace
 from tosajit.frontends.nnef.syntax import tree
 from tosajit.frontends.nnef.syntax.cursor import BEGINNINGS, Cursor, SyntaxFault
 from tosajit.frontends.nnef.syntax.declarations import Declarations

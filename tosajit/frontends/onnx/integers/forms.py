@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.frontends.common.pooling import counts_of
 from tosajit.frontends.common.reduce import axes_of

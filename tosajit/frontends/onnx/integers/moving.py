@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.dtypes import INT8, INT16
 from tosajit.frontends.frame import Declaration
 from tosajit.frontends.onnx.node import Node, Operand

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from math import prod
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import INT16
 from tosajit.frontends.common.borders import padded

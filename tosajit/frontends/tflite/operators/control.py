@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit import ops
 from tosajit.frontends.common.scale import number_like
 from tosajit.frontends.frame import Refused

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import get_args
 
+from tiling.records import replace
 from tosajit.frontends.common.addressed import Addresses, gathered_parts, scattered_parts
 from tosajit.frontends.common.borders import bordered, spread
 from tosajit.frontends.common.layout import reshaped, small

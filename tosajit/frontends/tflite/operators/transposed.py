@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from tiling.records import replace
 from tosajit import ops
 from tosajit.frontends.common.layout import transposed
 from tosajit.frontends.common.transposition import spread_out, turned

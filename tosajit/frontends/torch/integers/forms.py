@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import inf, prod
 from typing import Any, TypeAlias
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.frontends.common.layout import reshaped, transposed
 from tosajit.frontends.common.matrices import multiplied, weighted

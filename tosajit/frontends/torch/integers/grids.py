@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16, INT32
 from tosajit.frontends.frame import Refused

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit.arrays import Array
 from tosajit.dtypes import INT8, INT16
 from tosajit.frontends.frame import Declaration

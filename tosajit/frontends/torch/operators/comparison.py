@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 from math import inf
 from typing import Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.frontends.common.broadcast import aligned, expanded

@@ -1,8 +1,8 @@
 """AMX: AVX-512 with registers of 16 rows of 64 bytes, and products of such matrices of int8 and bfloat16."""
 
 from collections.abc import Collection
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.description import InstructionSet, Matrices
 

@@ -1,8 +1,8 @@
 """AVX2 with FMA (x86-64-v3): registers of 256 bits."""
 
 from collections.abc import Collection
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit.kernels.sets.description import FEW, InstructionSet
 
 NEEDS = {"avx2", "fma"}

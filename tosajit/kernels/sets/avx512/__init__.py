@@ -1,8 +1,8 @@
 """AVX-512 (x86-64-v4), with VNNI, VBMI and BF16 where the CPU has them: registers of 512 bits."""
 
 from collections.abc import Collection
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit.kernels.sets.description import FEW, InstructionSet
 
 NEEDS = {"avx512f", "avx512bw", "avx512dq", "avx512vl"}

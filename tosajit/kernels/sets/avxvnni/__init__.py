@@ -1,8 +1,8 @@
 """AVX2 with dot products of bytes (AVX-VNNI, or the same instructions of AVX-512): registers of 256 bits."""
 
 from collections.abc import Collection
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit.kernels.sets.avx2 import NEEDS, with_floats
 from tosajit.kernels.sets.description import FEW, InstructionSet
 

@@ -1,8 +1,8 @@
 """NEON of 64-bit Arm: two registers of 128 bits are one here, so that a panel has eight columns."""
 
 from collections.abc import Collection
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit.kernels.sets.description import ALONE, ANY, FEW, InstructionSet, Side
 
 PAIRS = {"i8": "i8mm", "bf16": "bf16"}

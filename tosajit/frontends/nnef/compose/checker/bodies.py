@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit.frontends.nnef.compose.checker.expressions import Expressions
 from tosajit.frontends.nnef.compose.checker.invocations import Invocations
 from tosajit.frontends.nnef.compose.checker.kinds import BOOL, INT, UNKNOWN, Kind, same

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 
+from tiling.records import replace
 from tosajit.frontends.nnef.compose.checker.kinds import (
     ANY,
     BOOL,

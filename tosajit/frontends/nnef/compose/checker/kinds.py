@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from tiling.records import replace
 
 UNKNOWN = ""
 """The type of an empty list, and of what was refused: it goes with every other."""
