@@ -25,7 +25,8 @@ from tosajit.kernels.contract.blocking import (
     in_segments,
 )
 from tosajit.kernels.contract.geometry import DepthwiseGeometry, Geometry
-from tosajit.kernels.contract.slots import DepthwiseSlot, Numbered, PackSlot, Slot
+from tosajit.kernels.contract.numbered import Numbered
+from tosajit.kernels.contract.slots import DepthwiseSlot, PackSlot, Slot
 from tosajit.kernels.contract.source import (
     contract_source,
     depthwise_gather_source,

@@ -20,6 +20,7 @@ from enum import IntEnum
 from itertools import count
 from types import FunctionType, ModuleType
 
+from tosajit.kernels.contract.numbered import Numbered
 from tosajit.kernels.syntax import copied
 
 
@@ -124,7 +125,7 @@ class _Instance(ast.NodeTransformer):
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         kind = vars(self.module).get(node.value.id) if isinstance(node.value, ast.Name) else None
-        if isinstance(kind, type) and issubclass(kind, IntEnum):
+        if isinstance(kind, type) and issubclass(kind, (IntEnum, Numbered)):
             return ast.Constant(int(kind[node.attr]))
         return self.generic_visit(node)
 

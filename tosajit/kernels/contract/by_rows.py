@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from enum import auto
-
-from tosajit.kernels.contract.slots import Numbered
+from tosajit.kernels.contract.numbered import Numbered, auto
 from tosajit.kernels.contract.structure import call, load_i64, store_i64
 from tosajit.kernels.layout import BOX
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from enum import IntEnum, auto
+from enum import IntEnum
 
-from tosajit.kernels.contract.slots import Numbered
+from tosajit.kernels.contract.numbered import Numbered, auto
 from tosajit.kernels.contract.structure import (
     IN_TURN,
     copy_rows,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import IntEnum, auto
+from enum import IntEnum
 from typing import Any
 
-from tosajit.kernels.contract.slots import Numbered
+from tosajit.kernels.contract.numbered import Numbered, auto
 from tosajit.kernels.contract.structure import (
     copy_rows,
     copy_rows_by,

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from enum import IntEnum, auto
-
-
-class Numbered(IntEnum):
-    """An enumeration whose members count from 0."""
-
-    @staticmethod
-    def _generate_next_value_(name: str, start: int, count: int, last_values: Sequence[int]) -> int:
-        return count
+from tosajit.kernels.contract.numbered import Numbered, auto
 
 
 class Slot(Numbered):
