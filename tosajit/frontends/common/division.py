@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tiling.records import dataclass
 from tosajit import ops
 from tosajit.dtypes import INT32
 from tosajit.frontends.common.layout import constant_of, small
@@ -20,24 +21,51 @@ def quotient_of(first: Tensor, second: Tensor) -> Tensor:
 
 
 def divided(first: Tensor, second: Tensor) -> Tensor:
-    """float32 numbers over others as a division rounds them, where quotients times 4097 are finite.
+    """float32 numbers over others as a division rounds them, where quotients times 4097 are finite."""
+    data = constant_of(second)
+    if data is not None and np.all(np.abs(np.frexp(data)[0]) == 0.5):
+        return quotient_of(first, second)
+    return Divisor.of(second).under(first)
+
+
+@dataclass(frozen=True, slots=True)
+class Divisor:
+    """float32 numbers by which others are divided as a division rounds quotients.
 
     What the product with one over the divisor leaves of the dividend is computed without an error: by
     halves of the bits of its factors, after T. J. Dekker, "A floating-point technique for extending the
     available precision", Numerische Mathematik 18 (1971).
     """
-    data = constant_of(second)
-    if data is not None and np.all(np.abs(np.frexp(data)[0]) == 0.5):
-        return quotient_of(first, second)
-    inverse = ops.reciprocal(second) if data is None else ops.const(np.asarray(1 / data, data.dtype))
-    near = ops.mul(first, inverse)
-    product = ops.mul(near, second)
-    (high, low), (coarse, fine) = _halves(near), _halves(second)
-    error = ops.sub(ops.mul(high, coarse), product)
-    for one, other in ((high, fine), (low, coarse), (low, fine)):
-        error = ops.add(error, ops.mul(one, other))
-    rest = ops.sub(ops.sub(first, product), error)
-    return ops.add(near, ops.mul(rest, inverse))
+
+    value: Tensor
+    inverse: Tensor
+    coarse: Tensor
+    fine: Tensor | None
+    """What the coarse half leaves; none if that is nothing."""
+
+    @classmethod
+    def of(cls, value: Tensor) -> Divisor:
+        """What is needed of a divisor, once for all dividends."""
+        data = constant_of(value)
+        if data is None:
+            return cls(value, ops.reciprocal(value), *_halves(value))
+        far = data * np.float32(4097)
+        coarse = far - (far - data)
+        fine = data - coarse
+        inverse = ops.const(np.asarray(1 / data, data.dtype))
+        return cls(value, inverse, ops.const(coarse), ops.const(fine) if fine.any() else None)
+
+    def under(self, first: Tensor) -> Tensor:
+        """The quotients of dividends."""
+        near = ops.mul(first, self.inverse)
+        product = ops.mul(near, self.value)
+        high, low = _halves(near)
+        pairs = [(high, self.fine), (low, self.coarse), (low, self.fine)]
+        error = ops.sub(ops.mul(high, self.coarse), product)
+        for one, other in pairs:
+            error = error if other is None else ops.add(error, ops.mul(one, other))
+        rest = ops.sub(ops.sub(first, product), error)
+        return ops.add(near, ops.mul(rest, self.inverse))
 
 
 def _halves(value: Tensor) -> tuple[Tensor, Tensor]:

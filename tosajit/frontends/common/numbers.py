@@ -56,9 +56,14 @@ def nearest_away(value: Tensor) -> Tensor:
     return ops.select(is_negative(value), -nearest, nearest)
 
 
-def nearest_even(value: Tensor) -> Tensor:
-    """The nearest whole numbers, the even ones of two: by a number so great that it leaves no fractions."""
+def nearest_even(value: Tensor, small: bool = False) -> Tensor:
+    """The nearest whole numbers, the even ones of two: by a number so great that it leaves no fractions.
+
+    `small` values are known to be less than a quarter of that number.
+    """
     bits = {FP32: 23, FP16: 10, BF16: 7}[value.dtype]
     great = number(value, 1.5 * 2**bits)
-    whole = ops.sub(ops.add(value, great), great)
+    whole: Tensor = ops.sub(ops.add(value, great), great)
+    if small:
+        return whole
     return ops.select(ops.greater(constant(value, 2.0 ** (bits - 1)), ops.abs(value)), whole, value)

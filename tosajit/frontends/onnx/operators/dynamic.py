@@ -8,7 +8,7 @@ from tiling.records import dataclass
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.dtypes import FP32, INT8, INT32
-from tosajit.frontends.common.division import divided
+from tosajit.frontends.common.division import Divisor, divided
 from tosajit.frontends.common.layout import reshaped
 from tosajit.frontends.common.matrices import filtered
 from tosajit.frontends.common.numbers import nearest_even, number
@@ -33,18 +33,19 @@ class Grid:
 
 def grid_of(value: Tensor) -> Grid:
     """Real numbers on the grid that their least and greatest make; scale and point have no dimensions."""
-    axes, zero = tuple(range(value.ndim)), np.array(0, np.float32)
-    most = reduced(lambda one, axis: ops.reduce_max(one, axis=axis), value, axes, False)
-    least = reduced(lambda one, axis: ops.reduce_min(one, axis=axis), value, axes, False)
+    axes, zero = tuple(range(value.ndim)), number(value, 0)
+    most = reduced(lambda one, axis: ops.reduce_max(one, axis=axis), value, axes, True)
+    least = reduced(lambda one, axis: ops.reduce_min(one, axis=axis), value, axes, True)
     high, low = ops.maximum(most, zero), ops.minimum(least, zero)
     reach = ops.sub(high, low)
-    reach = ops.select(ops.equal(reach, zero), np.array(1, np.float32), reach)
-    scale = divided(reach, ops.const(np.array(255, np.float32)))
-    point = ops.clamp(nearest_even(divided(-low, scale)), min_val=0.0, max_val=255.0)
-    row = (1,) * value.ndim
-    steps = nearest_even(divided(value, reshaped(scale, row)))
-    found = ops.clamp(ops.add(steps, reshaped(point, row)), min_val=0.0, max_val=255.0)
-    return Grid(ops.cast(found, dtype=INT32), scale, ops.cast(point, dtype=INT32))
+    reach = ops.select(ops.equal(reach, zero), number(value, 1), reach)
+    scale = divided(reach, ops.const(number(value, 255)))
+    under = Divisor.of(scale).under
+    # No value is more than 256 scales, so that quotients need no guard against great ones.
+    point = ops.clamp(nearest_even(under(-low), small=True), min_val=0.0, max_val=255.0)
+    steps = nearest_even(under(value), small=True)
+    found = ops.clamp(ops.add(steps, point), min_val=0.0, max_val=255.0)
+    return Grid(ops.cast(found, dtype=INT32), reshaped(scale, ()), reshaped(ops.cast(point, dtype=INT32), ()))
 
 
 @operator("DynamicQuantizeLinear", types="float32")
