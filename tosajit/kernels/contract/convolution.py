@@ -39,6 +39,7 @@ from tosajit.kernels.contract.structure import (
     WIDE,
     WIDTH,
     add_row_sums,
+    add_terms,
     call,
     copy_run,
     end_matrices,
@@ -184,26 +185,21 @@ def gather_positions(
 
 
 def tile_bytes(job: int) -> None:
-    """A register tile of int8; the zero point of B counts with the sum of each row."""
+    """A register tile of int8."""
     if load_i64(job, TileJob.FUSED) > 0:
         tile_rescale_i8(job)
     else:
         tile(job)
-        factor = load_i64(job, TileJob.FACTOR)
-        if factor != 0:
-            a, a_row = load_i64(job, TileJob.A), load_i64(job, TileJob.A_ROW)
-            segments, segment = load_i64(job, TileJob.SEGMENTS), load_i64(job, TileJob.SEGMENT)
-            words, rows = load_i64(job, TileJob.WORDS), load_i64(job, TileJob.HEIGHT)
-            size = load_i64(job, TileJob.DEPTH) // segments * WIDTH
-            for part in range(segments):
-                add_row_sums(a + part * segment, a_row, size, factor, words, rows)
+        terms = load_i64(job, TileJob.TERMS)
+        if terms != 0:
+            add_terms(terms, load_i64(job, TileJob.WORDS), load_i64(job, TileJob.HEIGHT))
 
 
 def tile_halves(job: int) -> None:
     """A register tile of int16: sums of chunks that cannot overflow 32 bits are added to quad words."""
     a, b, steps = load_i64(job, TileJob.A), load_i64(job, TileJob.B), load_i64(job, TileJob.STEPS)
     segments, segment = load_i64(job, TileJob.SEGMENTS), load_i64(job, TileJob.SEGMENT)
-    words, factor = load_i64(job, TileJob.WORDS), load_i64(job, TileJob.FACTOR)
+    words, split = load_i64(job, TileJob.WORDS), 1 if SPLIT else 0
     rows, panels = load_i64(job, TileJob.HEIGHT), load_i64(job, TileJob.PANELS)
     chunk, sums, zero = local(168), local(ROWS * 2 * REGISTER), local(3 * REGISTER)
     fill_run(zero, 0, 2 * REGISTER)
@@ -221,7 +217,7 @@ def tile_halves(job: int) -> None:
             store_i64(chunk, TileJob.B, b + (part * steps + step) * REGISTER)
             store_i64(chunk, TileJob.STEPS, min(CHUNK, steps - step))
             tile(chunk)
-            widen_add_rows(sums, words, rows, panels, factor)
+            widen_add_rows(sums, words, rows, panels, split)
 
 
 def tile_floats(job: int) -> None:
@@ -257,7 +253,7 @@ def kernel(args: int) -> None:
     m, m_hi, n_hi = load_i64(args, Slot.M_LO), load_i64(args, Slot.M_HI), load_i64(args, Slot.N_HI)
     offsets, words = local(OFFSETS_BYTES), local(ROWS * 2 * LANES * 8 + REGISTER)
     gathering, tiling, rescaling = local(64), local(192), local(128)
-    narrow, places = local(ROWS * 2 * LANES), local(ROWS * 8)
+    narrow, places, room = local(ROWS * 2 * LANES), local(ROWS * 8), local(OFFSETS_BYTES // 2)
     panel = (table + load_i64(args, Slot.TABLE_BYTES) + 63) & ~63
     store_i64(gathering, GatherJob.ARGS, args)
     store_i64(gathering, GatherJob.OFFSETS, offsets)
@@ -282,6 +278,7 @@ def kernel(args: int) -> None:
         a_row = row_bytes(args)
         a = start_of(args, table, reload_i64(gathering, GatherJob.A), m, rows)
         tell_first(args, tiling, m)
+        terms = terms_of(args, tiling, a, rows, room)
         for column in range(load_i64(args, Slot.N_LO), n_hi, COLUMNS):
             columns = min(COLUMNS, n_hi - column)
             start_columns(args, tiling, column, columns)
@@ -292,6 +289,7 @@ def kernel(args: int) -> None:
                 height = height_of(rows - row, rows)
                 first = min(row, rows - height)
                 start_rows(args, tiling, a + first * a_row, height, first, share, column)
+                store_i64(tiling, TileJob.TERMS, terms + 4 * first if terms != 0 else 0)
                 if not NARROW:
                     start_sums(args, words, height, column, columns)
                 call(load_i64(args, Slot.TILE), tiling)
@@ -501,11 +499,6 @@ def start_tiling(args: int, tiling: int, words: int, offsets: int) -> None:
     store_i64(tiling, TileJob.B_PANEL, steps * REGISTER)
     store_i64(tiling, TileJob.WORDS, words)
     store_i64(tiling, TileJob.OFFSETS, offsets)
-    store_i64(tiling, TileJob.DEPTH, load_i64(args, Slot.K))
-    if NARROW:
-        store_i64(tiling, TileJob.FACTOR, -load_i64(args, Slot.WEIGHT_ZP))
-    else:
-        store_i64(tiling, TileJob.FACTOR, 1 if SPLIT else 0)
     store_i64(tiling, TileJob.FUSED, 0)
     store_i64(tiling, TileJob.LOW, load_i64(args, Slot.LOW))
     store_i64(tiling, TileJob.HIGH, load_i64(args, Slot.HIGH))
@@ -556,6 +549,25 @@ def start_sums(args: int, words: int, height: int, column: int, columns: int) ->
     initial, size = load_i64(args, Slot.INITIAL), (columns + LANES - 1) // LANES * 2 * REGISTER
     for i in range(height):
         copy_run(words + i * 4 * REGISTER, initial + column * 8, size)
+
+
+def terms_of(args: int, tiling: int, a: int, rows: int, room: int) -> Any:
+    """What rows of int8 add to their sums for the zero point of B, which counts with the sum of each row.
+
+    A word each, in some room; 0 if that is nothing.
+    """
+    terms = 0
+    if NARROW:
+        if load_i64(args, Slot.WEIGHT_ZP) != 0:
+            terms = room
+            segments, segment = load_i64(tiling, TileJob.SEGMENTS), load_i64(tiling, TileJob.SEGMENT)
+            size = load_i64(args, Slot.K) // segments * WIDTH
+            fill_run(terms, 0, 4 * rows)
+            for part in range(segments):
+                add_row_sums(
+                    a + part * segment, row_bytes(args), size, -load_i64(args, Slot.WEIGHT_ZP), terms, rows
+                )
+    return terms
 
 
 def tell_first(args: int, tiling: int, m: int) -> None:

@@ -55,6 +55,7 @@ PROCEDURES: Mapping[str, Procedure] = {
     "fill_rows": Procedure(moving.fill_rows),
     "gather_rows": Procedure(rows.gather_rows),
     "add_row_sums": Procedure(rows.add_row_sums),
+    "add_terms": Procedure(rows.add_terms),
     "flip_rows": Procedure(rows.flip_rows),
     "widen_rows": Procedure(rows.widen_rows),
     "widen_add_rows": Procedure(rows.widen_add_rows),

@@ -213,14 +213,14 @@ def widen_rows(v: Vectors, source: Value, source_row: Value, size: Value, target
 
 
 def add_row_sums(
-    v: Vectors, a: Value, a_row: Value, size: Value, factor: Value, words: Value, rows: Value
+    v: Vectors, a: Value, a_row: Value, size: Value, factor: Value, terms: Value, rows: Value
 ) -> None:
-    """Add factor * (sum of int8 along the row of A) to each word of the row of sums."""
+    """Add factor * (sum of int8 along the row of A) to a word of each row."""
     step, product, flip = v.isa.register_bytes, INT8.on(v.isa), signed_byte(v.isa.bias)
     ones = v.constant(1, product.kind)
 
     def row(index: Value) -> None:
-        start, sums = a + index * a_row, words + index * (2 * step)
+        start, term = a + index * a_row, terms + index * 4
 
         def part(position: Value, totals: list[Value]) -> list[Value]:
             offset = position * step
@@ -231,7 +231,18 @@ def add_row_sums(
 
         zero = v.constant(0, "i32")
         parts = v.loop((size + (step - 1)) // step, [zero], lambda at, totals: part(at, list(totals)))
-        term = v.splat(v.sum(parts[0]) * factor, "i32")
+        total = v.loaded_word(term) + v.sum(parts[0]) * factor
+        v.store(v.splat(total, "i32", 1), term)
+
+    v.each(rows, row)
+
+
+def add_terms(v: Vectors, terms: Value, words: Value, rows: Value) -> None:
+    """Add a word of each row to its sums, those of two panels."""
+    step = v.isa.register_bytes
+
+    def row(index: Value) -> None:
+        sums, term = words + index * (2 * step), v.splat(v.loaded_word(terms + index * 4), "i32")
         for offset in (0, step):
             v.store(v.load(sums + offset, "i32") + term, sums + offset)
 

@@ -282,9 +282,8 @@ class TileJob(Numbered):
     HEIGHT = auto()
     PANELS = auto()
     """Of float32, as many more as a tile has at most where half of the last panel has no columns."""
-    DEPTH = auto()
-    FACTOR = auto()
-    """int8: what the sum of a row counts for each column, minus the zero point of B; int16: 1 for halves."""
+    TERMS = auto()
+    """int8: address of what rows add to their sums for the zero point of B, a word each; 0: nothing."""
     FUSED = auto()
     """Not 0: sums are finished in registers, and this is SIGN."""
     COLUMNS = auto()

@@ -73,7 +73,7 @@ reload_sum = load_b = load_a = store_a = INTRINSIC
 
 copy_run: Any = None
 interleave_wide_i8 = widen_rows = flip_rows = copy_run
-fill_run = gather_rows = add_row_sums = widen_add_rows = copy_run
+fill_run = gather_rows = add_row_sums = add_terms = widen_add_rows = copy_run
 tile = tile_small_bf16 = tile_rescale_i8 = rescale_i8 = copy_run
 row_sums_i8 = row_rescale_i8 = pixel_sums_i8 = pixel_rescale_i8 = copy_run
 interleave_i8 = interleave_i16 = depthwise = depthwise_rescale_i8 = copy_run

@@ -164,7 +164,7 @@ def start_tiling(args: int, tiling: int, zeros: int) -> None:
     store_i64(tiling, TileJob.SEGMENTS, K_h)
     store_i64(tiling, TileJob.STEPS, channels // 2)
     store_i64(tiling, TileJob.B_PANEL, channels // 2 * K_h * REGISTER)
-    store_i64(tiling, TileJob.FACTOR, 0)
+    store_i64(tiling, TileJob.TERMS, 0)
     store_i64(tiling, TileJob.FUSED, 0)
 
 
