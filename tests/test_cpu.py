@@ -152,8 +152,9 @@ def test_small_matrices_are_left_to_vectors() -> None:
     )
     words = replace(image, element_bytes=2)
     assert set_for(isa, image, depthwise=False) is isa
-    pairs = set_for(isa, replace(words, floating=True), depthwise=False)
-    assert pairs is (isa if "bf16" in isa.matrices.kinds else isa.matrices.vectors)
+    for shape in (image, Geometry((1, 1, 7, 7), (1, 1, 7, 7), 32, 64)):
+        pairs = set_for(isa, replace(shape, element_bytes=2, floating=True), depthwise=False)
+        assert pairs is (isa if "bf16" in isa.matrices.kinds else isa.matrices.vectors)
     few = Geometry((1, 1, 4, 4), (1, 1, 4, 4), 64, 32)
     shallow = Geometry((1, 1, 28, 28), (1, 1, 28, 28), 24, 144)
     choices = ((image, True), (words, False), (row, False), (few, False), (shallow, False))

@@ -36,6 +36,8 @@ MATRIX_STEPS, END_STEPS, CALL_STEPS, GATHER_STEPS, LINE_STEPS, FAR_STEPS = 24, 8
 rows, to have their sums through memory, to begin and end with registers of rows, to gather a row that
 vectors use in place or share, each of its cache lines, and to have a cache line from behind the second-level
 cache."""
+PAIR_STEPS = 3
+"""What a step of vectors takes as long as if it multiplies pairs of bfloat16."""
 NEAR_BYTES = 768 * 1024
 """Weights that are still in the second-level cache when the next rows meet them."""
 
@@ -334,7 +336,8 @@ def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool, symmetric: bo
     gathers = not (own.is_direct or own.segments) and (other.is_direct or other.segments)
     steps = -(-rows // matrices.rows) * panels * (blocks * MATRIX_STEPS + END_STEPS) + CALL_STEPS
     steps += rows * (GATHER_STEPS + LINE_STEPS * blocks) if gathers else 0
-    return isa if steps < rows * -(-other.depth * size // QUAD) * panels else matrices.vectors
+    each = PAIR_STEPS if shape.kind == "bf16" else 1
+    return isa if steps < rows * -(-other.depth * size // QUAD) * panels * each else matrices.vectors
 
 
 def in_segments(matrix: NDArray[Any], blocking: Blocking) -> NDArray[Any]:
