@@ -75,6 +75,8 @@ class Known:
     """A number for each structure."""
     columns: dict[int, tuple[tuple[Candidate, ...], NDArray[np.float64]]] = field(default_factory=dict)
     """Figures of several options, by the identity of their tuple, which stands in front of them."""
+    programs: dict[object, tuple[Program | Infeasible, tuple[str, ...]]] = field(default_factory=dict)
+    """Of cores, by what those have in common that do the same, and the operands of the first of these."""
 
 
 Judge = Callable[[Program], tuple[float, float]]
@@ -367,7 +369,7 @@ class Planner:
         key = step, id(section)
         found = self.equals.get(key)
         if found is None:
-            found = self.equals[key] = section, _of(section, self.nests[step])
+            found = self.equals[key] = section, section_of(section, self.nests[step])
         return found[1]
 
     def _alone(self, step: int, room: int) -> Section | None:
@@ -377,13 +379,13 @@ class Planner:
             return None
         best = min(options, key=lambda choice: choice.price.cost)
         self.times[step], self.moved[step] = best.price.cost, best.price.moved
-        return _of(best.section, self.nests[step])
+        return section_of(best.section, self.nests[step])
 
     def _structure(self, step: int) -> int:
         """A number that equal nests have in common."""
         found = self.structures.get(step)
         if found is None:
-            kind = _structure(self.nests[step])
+            kind = structure(self.nests[step])
             found = self.structures[step] = self.known.kinds.setdefault(kind, len(self.known.kinds))
         return found
 
@@ -432,14 +434,14 @@ def ready(program: Made) -> Callable[[], Made]:
     return lambda: program
 
 
-def _of(section: Section, nest: Nest) -> Section:
+def section_of(section: Section, nest: Nest) -> Section:
     """The section of an equal nest."""
     if section.nest is nest:
         return section
     return Section(nest, section.loops, section.images, section.accumulator, section.shared)
 
 
-def _structure(nest: Nest) -> object:
+def structure(nest: Nest) -> object:
     """What nests have in common that can be run in the same way: all but names and offsets."""
     accesses = tuple(
         (a.shape, a.type, tuple([i.coefficients if isinstance(i, Affine) else i for i in a.index]), a.fill)

@@ -6,12 +6,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from tiling import records
 from tiling.choose import Estimate
 from tiling.cores import Division, Way, can_split, divide, on_one_core
 from tiling.expr import BYTES
 from tiling.nest import Nest
 from tiling.plan import plan
-from tiling.planner import Infeasible, Judge, Known
+from tiling.planner import Infeasible, Judge, Known, section_of, structure
 from tiling.program import Image, Operand, Program, Section, takes_from_others
 from tiling.records import replace
 from tiling.target import Target
@@ -95,10 +96,47 @@ def plan_cores(
     def planned(division: Division, core: int) -> Program | Infeasible:
         early = dict(_ahead(division, core, ahead or {}))
         nests, operands = division.nests(core), division.operands[core]
-        made = plan(nests, operands, lesser, estimate, judge, known, early)
+        form, names = _form(nests, operands)
+        key = form, lesser, tuple((at, tuple(hosts.items())) for at, hosts in early.items())
+        found = known.programs.get(key)
+        if found is None or lesser.cascading:
+            made = plan(nests, operands, lesser, estimate, judge, known, early)
+            known.programs[key] = made, names
+        else:
+            made = _renamed(*found, nests, operands, names)
         return made if isinstance(made, Infeasible) else replace(made, target=target)
 
     return spread_over(nests, operands, cores, ways, planned, idle)
+
+
+def _form(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> tuple[object, tuple[str, ...]]:
+    """What cores have in common that do the same with other operands; and these."""
+    numbers: dict[str, int] = {}
+    steps = [
+        (structure(nest), tuple([numbers.setdefault(one.operand, len(numbers)) for one in nest.accesses]))
+        for nest in nests
+    ]
+    facts = [records.replace(operands[name], name="") for name in numbers]
+    return (tuple(steps), tuple(facts)), tuple(numbers)
+
+
+def _renamed(
+    made: Program | Infeasible,
+    others: Sequence[str],
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    names: Sequence[str],
+) -> Program | Infeasible:
+    """What was planned for a core, for one that does the same with other operands."""
+    if isinstance(made, Infeasible):
+        return made
+    own = dict(zip(others, names, strict=True))
+    found = {
+        own[name]: records.replace(operands[own[name]], place=one.place, offset=one.offset)
+        for name, one in made.operands.items()
+    }
+    sections = tuple(map(section_of, made.sections, nests))
+    return replace(made, operands=found, sections=sections)
 
 
 def core_target(target: Target, ways: Sequence[Way]) -> Target:
