@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -167,20 +168,22 @@ def span_of(access: Access, image: Image, box: Sequence[int]) -> int:
 
 def part_of_boxes(nest: Nest, access: Access, image: Image, loops: Sequence[Loop]) -> float:
     """What part of full boxes tiles move that count as far as they are full: less where boxes are clipped."""
-    found = 1.0
+    found, extents = 1.0, nest.extents
     for index, extent, size, step in zip(
         access.index, access.shape, image.shape, _steps(access, image), strict=True
     ):
-        if isinstance(index, Affine) and any(index.coefficients[loop.axis] for loop in loops):
-            found *= _part(index, extent, size, step, nest.extents, loops)
+        if isinstance(index, Affine):
+            moving = tuple([loop for loop in loops if index.coefficients[loop.axis]])
+            if moving:
+                found *= _part(index, extent, size, step, extents, moving)
     return found
 
 
+@lru_cache(maxsize=1 << 14)
 def _part(
-    index: Affine, extent: int, size: int, step: int, extents: Sequence[int], loops: Sequence[Loop]
+    index: Affine, extent: int, size: int, step: int, extents: tuple[int, ...], moving: tuple[Loop, ...]
 ) -> float:
     """The same along one dimension, where a full box has a size."""
-    moving = [loop for loop in loops if index.coefficients[loop.axis]]
     low, high = _ends(index, [(0, end) for end in extents])
     if low >= 0 and high < extent and not any(extents[loop.axis] % loop.step for loop in moving):
         return 1.0
