@@ -306,6 +306,18 @@ def whole_i64(typing_context: Typing, value: types.Type, zero: types.Type) -> De
 
 
 @intrinsic
+def is_inside(typing_context: Typing, index: types.Type, extent: types.Type) -> Definition:
+    """Return whether an index of 32 bits is at least 0 and less than an extent: one comparison of words."""
+    _check_integer(index, extent)
+
+    def generate(context: Target, builder: Builder, signature: Signature, arguments: Values) -> ir.Value:
+        words = [builder.trunc(argument, ir.IntType(32)) for argument in arguments]
+        return builder.icmp_unsigned("<", *words)
+
+    return types.boolean(types.int64, types.int64), generate
+
+
+@intrinsic
 def pause(typing_context: Typing) -> Definition:
     """Tell the core that this is a spin loop."""
 

@@ -24,6 +24,8 @@ HALF = 8
 """Words of half a register with AVX-512, which rows are done by at their ends."""
 SKIPS = (2, 3, 4)
 """Elements from one to the next that stand in the text, so that LLVM makes vectors of those, too."""
+WORD = 1 << 31
+"""What indices are less than that are compared as words."""
 _NUMPY = {"bool": "np.bool_", "i8": "np.int8", "u8": "np.uint8", "i16": "np.int16", "u16": "np.uint16",
           "i32": "np.int32", "i64": "np.int64", "f32": "np.float32", "f64": "np.float64"}  # fmt: skip
 
@@ -347,13 +349,13 @@ class Phase:
                 continue
             low, high = index.span((0,) * len(extents), extents)
             if low < 0 or high >= extent:
-                tests.append(self._test(index, extent))
+                tests.append(self._test(index, extent, max(-low, high, extent) < WORD))
         for test, at in sorted(tests, key=lambda t: t[1]):
             level = max(level, at)
             name = self._name("ok", level, f"{name} and {test}" if name else test)
         return name, level
 
-    def _test(self, index: Affine, extent: int) -> tuple[str, int]:
+    def _test(self, index: Affine, extent: int, narrow: bool) -> tuple[str, int]:
         terms = [self.kernel.number(index.offset)]
         level = 0
         for axis, coefficient in enumerate(index.coefficients):
@@ -361,4 +363,5 @@ class Phase:
                 level = max(level, self._level(axis))
                 terms.append(self._times(axis, coefficient))
         where = self._name("q", level, " + ".join(terms))
-        return f"0 <= {where} < {self.kernel.number(extent)}", level
+        bound = self.kernel.number(extent)
+        return f"is_inside({where}, {bound})" if narrow else f"0 <= {where} < {bound}", level
