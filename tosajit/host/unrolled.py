@@ -28,10 +28,11 @@ from tiling.nest import (
 from tiling.normal import normalise
 from tiling.records import replace
 from tosajit.arrays import Array
-from tosajit.host.turned import NEAR
 
 MOST = 9
 """Points that are few: those of a window of 3 × 3."""
+NEAR = 8
+"""Elements between neighbours that vectors are still loaded with: less work than short rows of their own."""
 PARTS = 9
 """Parts that are few: those of an image with padding on all sides."""
 TYPES = frozenset({"i8", "i16", "i32", "f32"})

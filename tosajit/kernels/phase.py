@@ -22,7 +22,7 @@ SHORT = 64
 """Points of rows that are too few for four registers at a time."""
 HALF = 8
 """Words of half a register with AVX-512, which rows are done by at their ends."""
-SKIPS = (2, 3, 4)
+SKIPS = tuple(range(2, 9))
 """Elements from one to the next that stand in the text, so that LLVM makes vectors of those, too."""
 WORD = 1 << 31
 """What indices are less than that are compared as words."""
