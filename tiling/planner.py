@@ -25,8 +25,6 @@ from tiling.words import listed, plain
 
 TRIES = 6
 """Programs that are looked at between the best and another one."""
-
-
 Made = TypeVar("Made", bound="Program | Infeasible")
 
 
