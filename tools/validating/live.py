@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import product
+from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
 
@@ -168,13 +171,16 @@ def _added(pair: vela_live.Pair) -> str:
 
 
 def compared(only: str, sources: Sequence[Path]) -> Iterator[vela_live.Pair]:
-    """All networks of archives that both sides take."""
-    with tempfile.TemporaryDirectory() as folder:
-        for file in vela_live.extracted(Path(folder), only, sources):
-            for configuration in vela_live.CONFIGURATIONS:
-                pair = vela_live.compared(file, configuration)
-                if isinstance(pair, vela_live.Pair):
-                    yield pair
+    """All networks of archives that both sides take, as many at a time as there are processors."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        ProcessPoolExecutor(mp_context=get_context("spawn")) as pool,
+    ):
+        files = vela_live.extracted(Path(folder), only, sources)
+        pairs = product(files, vela_live.CONFIGURATIONS)
+        for pair in pool.map(vela_live.compared, *zip(*pairs, strict=True)):
+            if isinstance(pair, vela_live.Pair):
+                yield pair
 
 
 def _figure(
