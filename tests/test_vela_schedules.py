@@ -472,6 +472,17 @@ def test_what_a_difference_is_made_of_adds_up_to_it() -> None:
     assert row == f"| recurrent, int8, U65, dedicated SRAM | 1 | 40.0% | {parts} |"
 
 
+def test_faster_plans_are_told_from_errors_of_the_model() -> None:
+    configuration = Configuration("ethos-u65-256", "Ethos_U65_High_End", "Dedicated_Sram_384KB")
+    pairs = [
+        vela_live.Pair("gru_i8", configuration, ours, 1000, scheduled)
+        for ours, scheduled in ((600, 990), (800, 1000), (1000, 1000), (1100, 1010))
+    ]
+    unknown = vela_live.Pair("cnn_i8", configuration, 1, 2)
+    _, _, *rows = live.plans([*pairs, unknown])
+    assert rows == ["| recurrent, int8 | 4 | 6% | 15.0% | 2 | 29.7% | 1 | 0.5% |"]
+
+
 def test_a_table_has_columns_behind_the_others() -> None:
     table = Table("T", "Text.", (Figure("a", 1, 2, more=("3", "4")),), more=("third", "fourth"))
     head, line, row = page.section(table).splitlines()[-3:]
