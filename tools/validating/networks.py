@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,23 @@ def resnet50(classes: int = 1000) -> Graph:
     network.average()
     network.convolution(classes, 1)
     return network.graph()
+
+
+def resnet50_layers(classes: int = 1000) -> Iterator[tuple[int, int, int, int, int]]:
+    """Its layers: rows of the result, kernel, stride, channels of the image and of the result."""
+    yield 112, 7, 2, 3, 64
+    side, read = 56, 64
+    for count, filters, stride in RESNET_STAGES:
+        for number in range(count):
+            step = stride if number == 0 else 1
+            yield side, 1, 1, read, filters
+            if number == 0:
+                yield side // step, 1, step, read, 4 * filters
+            side //= step
+            yield side, 3, step, filters, filters
+            yield side, 1, 1, filters, 4 * filters
+            read = 4 * filters
+    yield 1, 1, 1, read, classes
 
 
 def mobilenet_v1(size: int, filters: int, classes: int) -> Graph:
