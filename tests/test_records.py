@@ -147,7 +147,7 @@ def test_a_copy_with_other_values_is_looked_at_and_of_the_same_class() -> None:
     with pytest.raises(ValueError, match="first is negative"):
         replace(Pair(1, []), first=-1)
     with pytest.raises(TypeError, match="unexpected keyword argument 'unknown'"):
-        replace(Pair(1, []), unknown=1)
+        replace(Pair(1, []), unknown=1)  # type: ignore[call-arg]
 
 
 def test_values_are_looked_at_once_they_are_set() -> None:

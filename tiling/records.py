@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 from types import MemberDescriptorType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass
@@ -31,20 +31,23 @@ else:
 
 __all__ = ["dataclass", "replace"]
 
-Record = TypeVar("Record")
 Methods = dict[str, Any]
 Fields = Sequence[dataclasses.Field[Any]]
 FACTORY = dataclasses._HAS_DEFAULT_FACTORY  # type: ignore[attr-defined]
 """What signatures show in place of what a factory will make."""
 
 
-def replace(record: Record, /, **changes: Any) -> Record:
-    """A copy of an instance of a dataclass with other values of some fields."""
-    cls = record.__class__
-    changed = _CHANGED.get(cls)
-    if changed is None:
-        changed = _CHANGED[cls] = _changing(cls)
-    return changed(record, **changes)  # type: ignore[no-any-return]
+if TYPE_CHECKING:
+    from dataclasses import replace as replace  # checkers know the names and types of its arguments
+else:
+
+    def replace(record, /, **changes):
+        """A copy of an instance of a dataclass with other values of some fields."""
+        cls = record.__class__
+        changed = _CHANGED.get(cls)
+        if changed is None:
+            changed = _CHANGED[cls] = _changing(cls)
+        return changed(record, **changes)
 
 
 _CHANGED: dict[type, Callable[..., Any]] = {}

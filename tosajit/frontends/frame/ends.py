@@ -52,7 +52,9 @@ F = TypeVar("F", bound=Found)
 
 def leaving(found: F, name: str) -> F:
     """What an output is made of; a constant makes way for an output that is called as it is."""
-    return replace(found, name=f"{name}/known") if found.is_constant and found.name == name else found
+    if not found.is_constant or found.name != name:
+        return found
+    return replace(found, name=f"{name}/known")  # type: ignore[type-var]
 
 
 class Ends:
