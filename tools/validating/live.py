@@ -66,8 +66,9 @@ U65 it counts constants that are repeated and stay in flash or DRAM as if they w
 result. Asked, as a median: 5 %."""
 HELD_OUT_TEXT = f"""The same for networks that nothing was changed for (`tools/held_out_networks.tar.xz`):
 their structures and weights are drawn, with seed {SEED}."""
-TURNED_TEXT = f"""{HELD_OUT_TEXT} One rule was checked on `transformer_9_i8`: what
-turned maps that are in rows are read for, on the U85, as no network above waits for that."""
+TURNED_TEXT = f"""{HELD_OUT_TEXT} One rule was checked on `transformer_9_i8`
+and `transformer_10_i8`: what turned maps that are in rows are read for, on the U85, as no network above waits
+for that."""
 PLANS_TEXT = """Where our plan takes less time than Vela's schedule by the same model of the machine, the
 difference is a better plan and no error. Here is how many are faster by more than 1 %, and by how much
 (median), and how many are slower; the others take as long. How far the model of the machine is off is the
