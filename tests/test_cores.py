@@ -65,7 +65,7 @@ def machines(draw: st.DrawFn) -> tj.Machine:
     )
 
 
-@settings(**{**SETTINGS, "max_examples": 80})
+@settings(**{**SETTINGS, "max_examples": 40})
 @given(graphs(), machines())
 def test_drawn_graphs_give_the_bits_of_the_oracle_on_all_cores(drawn: Drawn, machine: tj.Machine) -> None:
     def check(drawn: Drawn) -> None:
@@ -74,7 +74,7 @@ def test_drawn_graphs_give_the_bits_of_the_oracle_on_all_cores(drawn: Drawn, mac
     passes(check, drawn)
 
 
-@settings(**{**SETTINGS, "max_examples": 40})
+@settings(**{**SETTINGS, "max_examples": 16})
 @given(graphs(), machines())
 def test_programs_of_drawn_graphs_are_well_formed_and_take_time(drawn: Drawn, machine: tj.Machine) -> None:
     for step in Network.of(drawn.graph).steps:
@@ -275,7 +275,9 @@ def test_a_slow_network_delays_what_comes_once() -> None:
     assert slow >= 64 * 64 / (1e8 / two().clock_hz) > fast
 
 
-@pytest.mark.parametrize("name", ["ds_cnn", "transformer_tiny", "resnet8"])
+@pytest.mark.parametrize(
+    "name", ["ds_cnn", pytest.param("transformer_tiny", marks=pytest.mark.slow), "resnet8"]
+)
 def test_loads_that_cores_share_make_nothing_slower(name: str) -> None:
     graph, machine = tj.samples.load(name), two(cores=4)
     own = tj.simulate(graph, machine.replace({"topology.multicast": False}))
@@ -326,7 +328,10 @@ def test_a_second_channel_takes_no_longer_where_cores_wait_for_one_memory() -> N
     ("drawn", "seed", "more"),
     [
         (drawing.layer, 313438, {"dma.channels": 2}),
-        (drawing.network, 520016, drawn_machines.more_level2(drawn_machines.machine(520016), 1.5)),
+        pytest.param(
+            *(drawing.network, 520016, drawn_machines.more_level2(drawn_machines.machine(520016), 1.5)),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["channels", "level 2"],
 )

@@ -67,7 +67,7 @@ def roomier(seed: int, graph: tj.Graph, factor: float, name: str = "scratchpad")
     return tj.simulate(graph, other).seconds / tj.simulate(graph, base).seconds
 
 
-@pytest.mark.parametrize("seed", [90115, 310606, 311549, 313003])
+@pytest.mark.parametrize("seed", [90115, 310606, 311549, pytest.param(313003, marks=pytest.mark.slow)])
 def test_a_resize_takes_no_longer_where_there_is_room_for_its_map(seed: int) -> None:
     """Without room the map stays in memory; copied whole, it took up to 34 times as long."""
     assert roomier(seed, drawing.layer(seed)[1], 2) <= 1.005
@@ -106,7 +106,12 @@ def test_stripes_that_move_much_less_are_not_taken_where_they_take_longer() -> N
 
 
 @pytest.mark.parametrize(
-    ("seed", "law", "factor"), [(330180, "level 2", 1.1), (331201, "level 2", 1.5), (330277, "channels", 2)]
+    ("seed", "law", "factor"),
+    [
+        (330180, "level 2", 1.1),
+        pytest.param(331201, "level 2", 1.5, marks=pytest.mark.slow),
+        (330277, "channels", 2),
+    ],
 )
 def test_cores_share_a_layer_in_the_way_of_a_lesser_machine_where_that_is_faster(
     seed: int, law: str, factor: float

@@ -135,7 +135,7 @@ def test_the_command_line_says_throughput(capsys: pytest.CaptureFixture[str]) ->
     assert "expected a number of at least 2" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("machine", ["systolic-16", "simba-4"])
+@pytest.mark.parametrize("machine", ["systolic-16", pytest.param("simba-4", marks=pytest.mark.slow)])
 def test_the_command_line_shares_a_machine(machine: str, capsys: pytest.CaptureFixture[str]) -> None:
     models = [str(tj.samples.path(name)) for name in ("ds_cnn", "autoencoder")]
     assert main(["share", *models, "--machine", machine, "--share", "3", "--share", "1", "--json"]) == 0
