@@ -107,3 +107,12 @@ def test_bytes_times_known_bytes_are_a_convolution_with_every_bit(
     found = tj.compile(graph)(a, *points)
     wide = (a.astype(np.int32) - zero.astype(np.int32)) @ (b.astype(np.int32) - other.astype(np.int32))
     np.testing.assert_array_equal(found, wide)
+
+
+@pytest.mark.parametrize("row", [[0.0, 0.0, 0.0], [-1.5, 0.25, 3.0], [2.0, 4.0, 2.0]])
+def test_a_row_is_put_on_the_grid_of_its_extremes_and_zeros_on_one_of_ones(row: list[float]) -> None:
+    given = np.array(row, np.float32)
+    graph = tj.load(single("DynamicQuantizeLinear", {"x": given}, 3, 17))
+    found, scale, point = tj.compile(graph)(given)
+    steps, wanted, zero = grid(given)
+    assert (found.tolist(), float(scale), int(point)) == (steps.tolist(), float(wanted), zero)

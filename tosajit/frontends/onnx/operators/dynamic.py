@@ -38,7 +38,7 @@ def grid_of(value: Tensor) -> Grid:
     least = reduced(lambda one, axis: ops.reduce_min(one, axis=axis), value, axes, True)
     high, low = ops.maximum(most, zero), ops.minimum(least, zero)
     reach = ops.sub(high, low)
-    reach = ops.select(ops.equal(reach, zero), number(value, 1), reach)
+    reach = ops.select(ops.equal(reach, zero), number(value, 255), reach)  # a scale of 1
     scale = divided(reach, ops.const(number(value, 255)))
     under = Divisor.of(scale).under
     # No value is more than 256 scales, so that quotients need no guard against great ones.
