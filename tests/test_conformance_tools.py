@@ -408,3 +408,17 @@ def test_what_is_farthest_outside_is_told() -> None:
     text = judge.outside(ours, Expected(reference.value), {"mode": "ULP"})
     assert text == "0.25 at (1, 0) is refused in mode ULP: the reference is 2.0, its bounds 2.0"
     assert judge.outside(np.array([True]), reference, {"mode": "ULP"}) == "refused in mode ULP"
+
+
+def test_a_seed_that_arms_generator_stops_at_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may draw a shape that its own rules forbid, as at seed 2217."""
+    monkeypatch.setattr(arm_suite, "configuration_of_any_seed", lambda arm, path: path)
+    (tmp_path / "bin").mkdir()
+    generator = tmp_path / "bin" / "tosa_verif_conformance_generator"
+    generator.write_text("#!/bin/sh\nexit 1\n")
+    generator.chmod(0o755)
+    with pytest.raises(SystemExit, match="stopped at seed 7, for the reason above: take another SEED"):
+        arm_suite.generate(ArmTools(tmp_path), tmp_path / "suite", 7, ["tosa-pro-int"], [])
+    assert "with seed 7" in capsys.readouterr().out

@@ -36,15 +36,17 @@ def generate(
     if seed != OFFICIAL_SEED:
         configuration = ["--cts-config", str(configuration_of_any_seed(arm, work / "configuration.json"))]
     print(f"generating {folder} with seed {seed}", flush=True)
-    arm.call(
-        "tosa_verif_conformance_generator",
-        [
-            *("--tosa-version", "1.0.2", "--output-type", "binary", "-j", str(os.cpu_count() or 1)),
-            *("--profile", *sorted(profiles), "--extension", *sorted(extensions)),
-            *("--seed", str(seed), *configuration),
-            *("--build-directory", str(work / "build"), "--output-directory", str(work / "suite")),
-        ],
-    )
+    arguments = [
+        *("--tosa-version", "1.0.2", "--output-type", "binary", "-j", str(os.cpu_count() or 1)),
+        *("--profile", *sorted(profiles), "--extension", *sorted(extensions)),
+        *("--seed", str(seed), *configuration),
+        *("--build-directory", str(work / "build"), "--output-directory", str(work / "suite")),
+    ]
+    try:
+        arm.call("tosa_verif_conformance_generator", arguments)
+    except subprocess.CalledProcessError as error:
+        fault = f"Arm's generator stopped at seed {seed}, for the reason above: take another SEED"
+        raise SystemExit(fault) from error
     (work / "suite").rename(folder)
     shutil.rmtree(work)
     print(f"generated in {time.perf_counter() - started:.0f} s", flush=True)
