@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tiling import records
 from tiling.choose import Estimate
 from tiling.cores import Division, Way, can_split, divide, on_one_core
 from tiling.expr import BYTES
@@ -116,7 +115,7 @@ def _form(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> tuple[objec
         (structure(nest), tuple([numbers.setdefault(one.operand, len(numbers)) for one in nest.accesses]))
         for nest in nests
     ]
-    facts = [records.replace(operands[name], name="") for name in numbers]
+    facts = [replace(operands[name], name="") for name in numbers]
     return (tuple(steps), tuple(facts)), tuple(numbers)
 
 
@@ -132,7 +131,7 @@ def _renamed(
         return made
     own = dict(zip(others, names, strict=True))
     found = {
-        own[name]: records.replace(operands[own[name]], place=one.place, offset=one.offset)
+        own[name]: replace(operands[own[name]], place=one.place, offset=one.offset)
         for name, one in made.operands.items()
     }
     sections = tuple(map(section_of, made.sections, nests))
