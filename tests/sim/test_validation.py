@@ -9,7 +9,7 @@ import pytest
 import validate
 from validating import facts, page
 from validating.figures import Explanation, Figure, Table, closing
-from validating.networks import resnet50, resnet50_layers
+from validating.networks import convolutions, resnet50
 from validating.silicon import halved
 from validating.speedups import least_cycles
 from validating.systolic import TOTALS, formula
@@ -127,13 +127,15 @@ def test_cores_wait_for_what_does_not_fit_ahead() -> None:
 
 
 def test_the_layers_of_resnet_50_are_those_of_its_graph() -> None:
-    layers = list(resnet50_layers())
-    operators = [node.operator for node in resnet50().nodes if isinstance(node.operator, CONV2D)]
+    graph = resnet50()
+    layers = list(convolutions(graph))
+    operators = [node.operator for node in graph.nodes if isinstance(node.operator, CONV2D)]
     assert sorted(stride for _, _, stride, _, _ in layers) == sorted(one.stride[0] for one in operators)
     assert sum((side * kernel) ** 2 * read * made for side, kernel, _, read, made in layers) == 4_089_184_256
 
 
 def test_a_buffer_in_halves_reads_what_does_not_fit_anew() -> None:
-    roomy, tight = (halved(32, 64, size << 10, 20.0) for size in (1 << 20, 128))
-    assert roomy == halved(32, 64, 2 << 30, 20.0) > tight
-    assert halved(32, 64, 1 << 30, 40.0) > roomy
+    graph = resnet50()
+    roomy, tight = (halved(graph, 32, 64, size << 10, 20.0) for size in (1 << 20, 128))
+    assert roomy == halved(graph, 32, 64, 2 << 30, 20.0) > tight
+    assert halved(graph, 32, 64, 1 << 30, 40.0) > roomy

@@ -79,9 +79,7 @@ def _theirs(
     pads = {node.name for node in graph.nodes if isinstance(node.operator, PAD)}
     read, stored = read_far(graph, areas(log)), sizes(log)
     made: Counter[tuple[str, ...]] = Counter()
-    for front, one in pairwise((None, *found)):
-        if one is None:
-            continue
+    for front, one in zip((None, *found), found, strict=False):
         if one.own.endswith(BROADCAST):
             made[one.names] += repeated(core, one, machine.memory.constants == "offchip", stored)
         elif one.kind == "Transpose" and one.source in TURNED:

@@ -43,21 +43,14 @@ def resnet50(classes: int = 1000) -> Graph:
     return network.graph()
 
 
-def resnet50_layers(classes: int = 1000) -> Iterator[tuple[int, int, int, int, int]]:
-    """Its layers: rows of the result, kernel, stride, channels of the image and of the result."""
-    yield 112, 7, 2, 3, 64
-    side, read = 56, 64
-    for count, filters, stride in RESNET_STAGES:
-        for number in range(count):
-            step = stride if number == 0 else 1
-            yield side, 1, 1, read, filters
-            if number == 0:
-                yield side // step, 1, step, read, 4 * filters
-            side //= step
-            yield side, 3, step, filters, filters
-            yield side, 1, 1, filters, 4 * filters
-            read = 4 * filters
-    yield 1, 1, 1, read, classes
+def convolutions(graph: Graph) -> Iterator[tuple[int, int, int, int, int]]:
+    """Those of a network: rows of the result, kernel, stride, channels of the image and of the result."""
+    for node in graph.nodes:
+        if isinstance(node.operator, CONV2D):
+            made, weights = (graph.main.values[name].shape for name in (node.outputs[0], node.inputs[1]))
+            assert made is not None
+            assert weights is not None
+            yield made[1], weights[1], node.operator.stride[0], weights[3], made[3]
 
 
 def mobilenet_v1(size: int, filters: int, classes: int) -> Graph:

@@ -14,7 +14,7 @@ from validating import eyeriss, tpu
 from validating.causes import SILICON
 from validating.facts import Configuration, Facts, rows
 from validating.figures import Figure, Table
-from validating.networks import mobilenet_v1, resnet50, resnet50_layers
+from validating.networks import convolutions, mobilenet_v1, resnet50
 from validating.predict import loaded, report
 
 PLATFORM = Configuration("ethos-u85-128", "Ethos_U85_SYS_DRAM_Mid", "Sram_Only")
@@ -120,20 +120,21 @@ def nvdlas() -> Table:
         small = products <= SMALL
         one = nvdla(f"nvdla-{products}", filters, channels, buffer << 10, bandwidth * 1e9, small=small)
         found, note = report(graph, one)
-        note = note or f"with halves of the buffer {halved(filters, channels, buffer << 10, bandwidth):.3g}"
+        plain = halved(graph, filters, channels, buffer << 10, bandwidth)
+        note = note or f"with halves of the buffer {plain:.3g}"
         rate = 1 / found.latency_seconds if found else None
         case, kinds = f"ResNet-50, {products} products a cycle", ("CNN, int8", "dot-product")
         figures.append(Figure(case, rate, published, "/s", "within", 0.15, note, *kinds))
     return _table("Published: NVDLA", NVDLA_TEXT, figures)
 
 
-def halved(filters: int, channels: int, buffer: int, bandwidth: float) -> float:
-    """Inferences of ResNet-50 a second where weights and images get halves of the buffer.
+def halved(graph: Graph, filters: int, channels: int, buffer: int, bandwidth: float) -> float:
+    """Inferences of a network's convolutions a second where weights and images get halves of the buffer.
 
     A layer takes as long as its products or its bytes, whichever is slower.
     """
     half, total = buffer // 2, 0.0
-    for side, kernel, stride, read, made in resnet50_layers():
+    for side, kernel, stride, read, made in convolutions(graph):
         taps, deep = ceil(kernel / stride) ** 2, read * stride**2
         image, weights = (side * stride) ** 2 * read, taps * deep * made
         anew = [
