@@ -420,6 +420,8 @@ def test_an_input_without_elements_is_left_out(caplog: pytest.LogCaptureFixture)
         ("MaxPool", {"x": X[None]}, {"kernel_shape": [1, 2]}, "2 numbers for 1 dimensions"),
         ("LSTM", {"x": X[None], "_w": X[None], "_r": X[None]},
          {"hidden_size": 1, "direction": "up"}, "its direction 'up' is not known"),
+        ("GRU", {"x": X[None, None], "_w": X[None], "_r": X[None]}, {"hidden_size": 1},
+         "its sequences have 4 dimensions, and must have 3"),
     ],
 )  # fmt: skip
 def test_what_an_operator_cannot_do_is_said(
@@ -429,6 +431,15 @@ def test_what_an_operator_cannot_do_is_said(
         tj.load(single(op, given, 1, 18, **attributes))
     assert fault in str(caught.value)
     assert f"layer ({op})" in str(caught.value)
+
+
+@pytest.mark.parametrize("type", ["?", "u1", "i2", "f4"])
+def test_parts_of_any_type_are_turned_round(type: str) -> None:
+    x = (np.arange(12).reshape(3, 4) % 5).astype(type)
+    graph = single("ReverseSequence", {"x": x, "_l": np.array([4, 1, 2])}, batch_axis=0, time_axis=1)
+    rows = zip(x, [4, 1, 2], strict=True)
+    expected = np.array([[*row[:length][::-1], *row[length:]] for row, length in rows])
+    np.testing.assert_array_equal(run(graph, x), expected)
 
 
 def test_a_graph_inside_of_itself_is_bounded() -> None:

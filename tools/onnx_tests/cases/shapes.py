@@ -178,7 +178,9 @@ def reversed_parts(rng: Random, name: str) -> Drawn:
     shape = shape_of(rng, 2)
     batch = int(rng.integers(2))
     lengths = integers(*rng.integers(1, shape[1 - batch] + 1, shape[batch]))
-    return Drawn((array(rng, "float32", shape), lengths), {"batch_axis": batch, "time_axis": 1 - batch}, (1,))
+    return Drawn(
+        (array(rng, one_of(rng, *KINDS), shape), lengths), {"batch_axis": batch, "time_axis": 1 - batch}, (1,)
+    )
 
 
 @case("Shape Size")

@@ -307,7 +307,7 @@ class SequenceAttributes(Attributes):
     batch_axis: int = 1
 
 
-@operator("ReverseSequence", SequenceAttributes, types=NUMBERS)
+@operator("ReverseSequence", SequenceAttributes, types=MOVED)
 def reverse_sequence(node: Node, options: SequenceAttributes) -> Tensor:
     """The first elements of a dimension turned round, as many as a number for each index of another says."""
     return turned_sequences(node[0].tensor, node[1].tensor, options.batch_axis, options.time_axis)

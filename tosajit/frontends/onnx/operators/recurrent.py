@@ -150,6 +150,8 @@ def _run(
 ) -> tuple[Tensor, ...]:
     """The results of all steps, and the last states, for each direction."""
     sequence = node[0].tensor
+    if sequence.ndim != 3:
+        raise Refused(f"its sequences have {sequence.ndim} dimensions, and must have 3")
     if options.layout:
         sequence = transposed(sequence, (1, 0, 2))
     steps, batch, _ = sequence.shape
