@@ -18,6 +18,7 @@ from tosajit.kernels.contract.procedures import PROCEDURES
 from tosajit.kernels.sets.amx.vectors import Amx
 from tosajit.kernels.sets.avx2.vectors import Avx2
 from tosajit.kernels.sets.avx2_bytes.vectors import Avx2Bytes
+from tosajit.kernels.sets.avx2_small.vectors import Avx2Small
 from tosajit.kernels.sets.avx512.vectors import Avx512
 from tosajit.kernels.sets.avxvnni.vectors import AvxVnni
 from tosajit.kernels.sets.cpus import named
@@ -31,6 +32,7 @@ VECTORS: dict[str, type[Vectors]] = {
     "portable": Portable,
     "avx2": Avx2,
     "avx2_bytes": Avx2Bytes,
+    "avx2_small": Avx2Small,
     "avxvnni": AvxVnni,
     "avx512": Avx512,
     "amx": Amx,
@@ -42,6 +44,7 @@ CPUS = {
     "portable": "x86-64",
     "avx2": "haswell",
     "avx2_bytes": "haswell",
+    "avx2_small": "haswell",
     "avxvnni": "alderlake",
     "avx512": "sapphirerapids",
     "amx": "sapphirerapids",

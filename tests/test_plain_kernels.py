@@ -30,6 +30,7 @@ from tosajit.kernels.objects import compile_kernel
 from tosajit.kernels.sets.amx import amx
 from tosajit.kernels.sets.avx2 import avx2
 from tosajit.kernels.sets.avx2_bytes import avx2_bytes
+from tosajit.kernels.sets.avx2_small import avx2_small
 from tosajit.kernels.sets.avx512 import avx512
 from tosajit.kernels.sets.avx512_words import avx512_words
 from tosajit.kernels.sets.avxvnni import avxvnni
@@ -57,6 +58,7 @@ SETS = [
         avxvnni_words({"avx2", "fma", "avxvnni"}),
         avx2({"avx2", "fma"}),
         avx2_bytes({"avx2", "fma"}),
+        avx2_small({"avx2", "fma"}),
         neon({"neon", "dotprod"}),
         neon_bytes({"neon"}),
         neon({"neon", "dotprod", "i8mm"}),

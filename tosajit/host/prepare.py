@@ -30,7 +30,7 @@ from tosajit.host.windows import windows
 from tosajit.host.winograd import winograd
 from tosajit.kernels.contract.blocking import set_for
 from tosajit.kernels.link import Unit
-from tosajit.kernels.sets.description import InstructionSet
+from tosajit.kernels.sets.description import LARGEST, InstructionSet
 
 TYPES = {("i8", "i8"), ("i16", "i8"), ("i16", "i16"), ("f32", "f32"), ("f16", "f16"), ("bf16", "bf16")}
 TYPES |= {("f32", type) for type in NARROW}
@@ -171,17 +171,17 @@ def _request(
     if len(found.batch) > 1 or (found.batch and found.geometry.kernel != (1, 1, 1)):
         return reasons.BATCH
     weights = constants.get(group.reads[found.right.read].operand)
-    symmetric = types == ("i8", "i8") and weights is not None and _symmetric(found, weights, points[1], isa)
+    constant = weights is not None and types == ("i8", "i8") and (found.depthwise or not found.batch)
+    asked = (isa.symmetric or isa.small) and not (found.depthwise and points[1])
+    largest = _largest(weights) if weights is not None and constant and asked else LARGEST
     shape = replace(found.geometry, in_strides=found.strides)
-    chosen = set_for(isa, shape, found.depthwise, symmetric)
+    chosen = set_for(isa, shape, found.depthwise, largest)
     return Request(group, found, constants, points, chosen, number)
 
 
-def _symmetric(found: Match, weights: Array, zero_point: int, isa: InstructionSet) -> bool:
-    """Whether weights of int8 are such that a set may have another for them."""
-    if found.geometry.positions > isa.symmetric_rows or (found.depthwise and zero_point != 0):
-        return False
-    return (found.depthwise or not found.batch) and bool((weights > -128).all())
+def _largest(weights: Array) -> int:
+    """The size of the largest of some int8."""
+    return max(int(weights.max()), -int(weights.min()))
 
 
 def _zero_points(group: Nest, found: Match, constants: Mapping[str, Array]) -> tuple[int, int] | None:

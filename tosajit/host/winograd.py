@@ -31,10 +31,7 @@ from tosajit.kernels.contract.slots import WinogradSlot
 from tosajit.kernels.contract.source import tile_source
 from tosajit.kernels.contract.spec import ContractSpec
 from tosajit.kernels.contract.winograd_blocking import SquaresBlocking, WinogradBlocking
-from tosajit.kernels.sets.description import InstructionSet
-
-LARGEST = 128
-"""The largest magnitude of an int8."""
+from tosajit.kernels.sets.description import LARGEST, InstructionSet
 
 
 def winograd(request: Request, made: Prepared) -> Nest | None:

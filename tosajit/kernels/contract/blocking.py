@@ -13,7 +13,7 @@ from tiling.records import dataclass, replace
 from tosajit.kernels.contract.geometry import PAGE, DepthwiseGeometry, Geometry
 from tosajit.kernels.contract.slots import SIDES, DepthwiseSlot, PixelSlot, RowSlot, Slot
 from tosajit.kernels.contract.spec import LINE, MAX_PANEL_ROWS, WORD_BYTES
-from tosajit.kernels.sets.description import ALONE, EIGHT, InstructionSet, Matrices, Side
+from tosajit.kernels.sets.description import ALONE, EIGHT, LARGEST, SMALL, InstructionSet, Matrices, Side
 
 FLOAT_BYTES = 4
 """Of the only elements that have so many."""
@@ -319,14 +319,16 @@ class RowBlocking:
         return {RowSlot.M_HI: 1, RowSlot.N_HI: columns, RowSlot.K: depth, RowSlot.SUMS: self._room}
 
 
-def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool, symmetric: bool = False) -> InstructionSet:
+def set_for(isa: InstructionSet, shape: Geometry, depthwise: bool, largest: int = LARGEST) -> InstructionSet:
     """Return the set that multiplies a shape: `isa`, or another of the CPU's where that is faster.
 
-    `symmetric` weights are constant and none of them -128. Matrices or vectors is a matter of the steps that
-    both take; the numbers were measured on Sapphire Rapids.
+    `largest` is the size of the largest weight, if they are constant int8. Matrices or vectors is a matter of
+    the steps that both take; the numbers were measured on Sapphire Rapids.
     """
-    if isa.symmetric and symmetric and shape.positions <= isa.symmetric_rows:
+    if isa.symmetric and largest < LARGEST and shape.positions <= isa.symmetric_rows:
         return isa.symmetric
+    if isa.small and largest <= SMALL and not depthwise:
+        return isa.small
     matrices = isa.matrices
     if matrices is None or depthwise or shape.kind not in matrices.kinds:
         return matrices.vectors if matrices else isa

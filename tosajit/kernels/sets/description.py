@@ -9,6 +9,8 @@ from tiling.records import dataclass
 
 FEW, ANY = 2, 1 << 62
 """Rows that leave time to convert what they meet, and as many rows as there are."""
+LARGEST, SMALL = 128, 64
+"""Sizes of int8: that of the largest of all, and the largest of which two products by bytes have 16 bits."""
 EIGHT = 8
 """Bytes of a row that meet those of a column at once, where rows are multiplied two by two."""
 EIGHTS: Mapping[str, int] = {"i8": 8, "bf16": 4}
@@ -120,6 +122,8 @@ class InstructionSet:
     """The set for int8 whose weights are constant and none of them -128."""
     symmetric_rows: int = 0
     """Rows that it is for at most."""
+    small: InstructionSet | None = None
+    """The set for int8 whose weights are constant and no larger than `SMALL`."""
     matrices: Matrices | None = None
     """How it multiplies int8, and perhaps bfloat16, but for depthwise convolutions."""
     floats: InstructionSet | None = None

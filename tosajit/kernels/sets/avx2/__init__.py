@@ -30,7 +30,7 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         half_rows=FEW if "f16c" in features else 0,
         signed=True,
         float_rescale=True,
-        byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates
+        byte_width=2,  # vpmaddwd; vpmaddubsw, of bytes, saturates unless weights are small
     )
     symmetric = replace(
         found,
@@ -41,7 +41,8 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
         block=2,
         byte_width=1,
     )
-    return replace(with_floats(found), symmetric=symmetric, symmetric_rows=2)
+    small = replace(found, name="avx2_small", byte_width=1, bias=128, words=found)  # vpmaddubsw
+    return replace(with_floats(found), symmetric=symmetric, symmetric_rows=2, small=small)
 
 
 def with_floats(found: InstructionSet) -> InstructionSet:
