@@ -192,10 +192,18 @@ def test_short_rows_are_done_by_single_registers(extent: int, kind: str, loop: s
 
 
 @pytest.mark.parametrize(
-    ("extent", "functions", "beside"), [(5000, 2, True), (5000, 1, False), (500, 2, False)]
+    ("cpu", "extent", "functions", "beside"),
+    [
+        ("haswell", 5000, 2, True),
+        ("haswell", 5000, 1, True),
+        ("haswell", 5000, 0, False),
+        ("haswell", 500, 2, False),
+        ("skylake-avx512", 5000, 2, True),
+        ("skylake-avx512", 5000, 1, False),
+    ],
 )
-def test_long_rows_of_several_functions_are_done_by_several_registers_at_a_time(
-    extent: int, functions: int, beside: bool
+def test_long_rows_of_functions_are_done_by_several_registers_at_a_time(
+    cpu: str, extent: int, functions: int, beside: bool
 ) -> None:
     value = read(0, "f32")
     for _ in range(functions):
@@ -203,10 +211,10 @@ def test_long_rows_of_several_functions_are_done_by_several_registers_at_a_time(
     source, target = (Access(name, "f32", (extent,), identity(1)) for name in "ab")
     nest = Nest("map", (Axis("x", extent),), (source,), (Write(target, value),), None, ("n",))
     text = emit_section(section(nest)).source
-    assert ("in interleaved(" in text) == beside
-    with compiling_for(foreign("x86_64-unknown-linux-gnu", "haswell")):
+    with compiling_for(foreign("x86_64-unknown-linux-gnu", cpu)):
         assembly = str(target_machine().emit_assembly(parse_assembly(llvm_text(text))))
-    products = len(re.findall(r"vfn?m(add|sub)\w+\s.*ymm", assembly))
+    register = "ymm" if cpu == "haswell" else "zmm"
+    products = len(re.findall(rf"vfn?m(add|sub)\w+\s.*{register}", assembly))
     assert products == 8 * functions * (4 if beside else 1)
 
 

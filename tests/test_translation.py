@@ -14,7 +14,7 @@ from tosajit.kernels.objects import compile_kernel
 HEAD = (
     "import numpy as np\n"
     "from tosajit.kernels.intrinsics import by_masks, by_registers, interleaved, "
-    "load_i64, store_i64, store_f64, store_i8\n"
+    "interleaved_at_need, load_i64, store_i64, store_f64, store_i8\n"
 )
 FUNCTIONS = """
 def first_multiple(n, limit):
@@ -62,6 +62,7 @@ def plain(body: str, a: int, b: int, functions: str = "") -> list[int]:
         "np": np,
         "load_i64": lambda args, place: args[place],
         "interleaved": range,
+        "interleaved_at_need": range,
         "by_registers": range,
         "by_masks": range,
     }
@@ -80,6 +81,7 @@ BODIES = {
     "ways that differ in type": "x = 1\nif a > b:\n    x = np.float64(0.5)\nr = np.int64(x * 4)",
     "values that change places": "r, s = a, b\nfor i in range(3):\n    r, s = s, r + i",
     "turns beside each other": "for i in interleaved(a, b):\n    r += i * i\n    s = s ^ i",
+    "turns beside each other at need": "for i in interleaved_at_need(a, b):\n    r += i * i\n    s = s ^ i",
     "short loops": "for i in by_registers(0, b):\n    r += i * a\nfor i in by_masks(a, 19):\n    s += i",
     "a loop within a loop": "for i in range(a):\n    for j in range(i, b):\n        r += i * j\n    s += 1",
     "a loop over nothing": "for i in range(5, 5):\n    r = 9\nfor i in range(7, 2):\n    s = 9",

@@ -18,6 +18,12 @@ TOGETHER = 4
 """Rows that are combined at a time with one of totals in memory."""
 LONG = 4096
 """Points of rows beside which those are few that are left of several registers at a time."""
+LONG_LOOPS = ("range", "interleaved_at_need", "interleaved")
+"""What long loops are to LLVM: without functions, with one, and with several.
+
+A core does not see the next point far enough ahead behind the steps of several; behind those of one, smaller
+cores do not.
+"""
 SHORT = 64
 """Points of rows that are too few for four registers at a time."""
 HALF = 8
@@ -84,10 +90,11 @@ class KernelText:
         return all(node not in used and (node.op == "read" or chooses(node)) for node in floats)
 
     @cached_property
-    def chained(self) -> bool:
-        """Whether a point takes so many steps that a core does not see the next one far enough ahead."""
-        functions = [node for node in walk(*nest_exprs(self.nest)) if node.scalar.family == "function"]
-        return self.nest.reduction is None and self.section is None and len(functions) > 1
+    def functions(self) -> int:
+        """How many functions a point of a plain map takes: steps that wait for each other."""
+        if self.nest.reduction is not None or self.section is not None:
+            return 0
+        return sum(node.scalar.family == "function" for node in walk(*nest_exprs(self.nest)))
 
     @cached_property
     def words(self) -> bool:
@@ -165,7 +172,7 @@ class Phase:
         """What the innermost loop is to LLVM."""
         kernel, extent = self.kernel, self.kernel.nest.axes[axis].extent
         if extent >= LONG:
-            return "interleaved" if kernel.chained else "range"
+            return LONG_LOOPS[min(kernel.functions, len(LONG_LOOPS) - 1)]
         plain = kernel.nest.reduction is None and kernel.section is None and not self.part
         if not plain or self.depth == 1 or extent >= SHORT:
             return "range"

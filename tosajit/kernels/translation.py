@@ -55,6 +55,8 @@ BESIDE = 4
 WORDS = 16
 """What a register holds of words where it can leave some of them out."""
 NO_HINTS: Mapping[str, int | bool] = {}
+LOOPS = ("range", "interleaved", "interleaved_at_need", "by_registers", "by_masks")
+"""What loops can go over."""
 
 
 class UntranslatableError(ValueError):
@@ -70,10 +72,15 @@ def _hints(kind: str) -> Mapping[str, int | bool]:
     It would do four registers of short rows at a time, which they do not have, and so come to what is for
     the ends of long ones: half as wide. The end of a row takes as long as a register with masks, but no
     CPU without AVX-512 has those.
+
+    On a Zen 3 core interleaving made sines and logarithms take 0.8 of the time, GELU 0.88: the steps of one
+    register fill its scheduler.
     """
-    if kind == "interleaved":
+    features = cpu().features
+    few = "avx2" in features and "avx512vl" not in features
+    if kind == "interleaved" or (kind == "interleaved_at_need" and few):
         return {"interleave.count": BESIDE}
-    if kind == "range" or "avx512vl" not in cpu().features:
+    if kind in ("range", "interleaved_at_need") or "avx512vl" not in features:
         return NO_HINTS
     one = {"vectorize.enable": True, "vectorize.width": WORDS, "interleave.count": 1}
     return one | {"vectorize.predicate.enable": True} if kind == "by_masks" else one
@@ -246,10 +253,10 @@ class _Function:
         match node:
             case ast.For(
                 ast.Name(name),
-                ast.Call(ast.Name("range" | "interleaved" | "by_registers" | "by_masks" as kind), bounds),
+                ast.Call(ast.Name(kind), bounds),
                 body,
                 [],
-            ):
+            ) if kind in LOOPS:
                 given = [cast(self.b, self.value(bound), types.int64) for bound in bounds]
             case _:
                 raise UntranslatableError(node, f"not {ast.unparse(node.iter)} to loop over")
