@@ -200,7 +200,7 @@ SHAPE = shape((32, 32), (16, 16))
         ({"out_channels": 4}, False),
         ({"element_bytes": 2}, False),
         ({"output": (1, 1, 32, 5)}, False),
-        ({"in_strides": (1 << 20, 1 << 20, 1 << 12, 32)}, False),
+        ({"in_strides": (1 << 20, 1 << 20, 1 << 12, 32)}, True),
     ],
 )
 def test_it_is_done_where_it_pays(changed: dict[str, object], pays: bool) -> None:
@@ -259,6 +259,49 @@ def test_sets_that_multiply_bytes_take_a_quarter_of_the_products(
         x[:, None].astype(np.int64) + 128, weights[:, None].astype(np.int64), shape((8, 8), (depth, 40))
     )
     np.testing.assert_array_equal(result, exact[:, 0].astype(np.int32))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("rescaled", [False, True])
+@pytest.mark.parametrize("outputs", [20, 40])
+@pytest.mark.parametrize(
+    ("dilation", "pad", "parts"),
+    [
+        ((2, 2), (2, 2, 2, 2), 4),
+        ((1, 3), (1, 1, 2, 4), 3),
+        ((2, 1), (0, 3, 1, 1), 2),
+        ((4, 5), (4, 4, 5, 5), 0),
+    ],
+)
+def test_dilated_ones_are_done_in_parts_if_these_are_few(
+    dilation: tuple[int, int], pad: tuple[int, ...], parts: int, outputs: int, threads: int, rescaled: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    if "avx2" not in available_sets():
+        pytest.skip("this machine has no AVX2")
+    monkeypatch.setenv("TOSAJIT_CPU", "avx2")
+    extents = (27 + pad[0] + pad[1] - 2 * dilation[0], 22 + pad[2] + pad[3] - 2 * dilation[1])
+    g = replace(
+        shape((27, 22), (32, outputs)),
+        output=(1, 1, *extents),
+        pad=(0, pad[0], pad[2]),
+        dilation=(1, *dilation),
+    )
+    rng = np.random.default_rng(outputs)
+    x, weights = integers(rng, np.int8, (1, 27, 22, 32)), integers(rng, np.int8, (outputs, 3, 3, 32))
+    bias = integers(rng, np.int32, (outputs,)) >> 8
+    points = [np.array([point], np.int8) for point in (-128, 3)]
+
+    def network(x: tj.Tensor) -> tj.Tensor:
+        made = ops.conv2d(x, weights, bias, *points, pad=pad, dilation=dilation, acc_type=tj.INT32)
+        return ops.rescale(made, multiplier=1 << 30, shift=42, dtype=tj.INT8) if rescaled else made
+
+    executable = tj.compile(tj.trace(network, x), threads=threads)
+    kernels = [group.kernel for group in executable.explain()]
+    assert [name.partition(" ")[0] for name in kernels] == (["winograd"] * parts or ["convolution"])
+    exact = summed(x[:, None].astype(np.int64) + 128, weights[:, None].astype(np.int64) - 3, g)[:, 0] + bias
+    rounded = ((exact + (1 << 11)) >> 12).clip(-128, 127)
+    np.testing.assert_array_equal(np.asarray(executable(x)), rounded if rescaled else exact)
 
 
 @pytest.mark.parametrize("channels", [(16, True), (1024, False)])

@@ -96,8 +96,7 @@ def _contraction(
         return request
     if request.match.depthwise:
         return depthwise(request, made)
-    fewer = winograd(request, made)
-    return [fewer] if fewer is not None else squares(request, made) or convolution(request, made)
+    return winograd(request, made) or squares(request, made) or convolution(request, made)
 
 
 def _apart(

@@ -140,6 +140,7 @@ def transform_four(args: int, scratch: int, tiles: int, n: int, y: int, square: 
 def copy_padded(args: int, target: int, tiles: int, n: int, jy: int) -> None:
     """Copy the pixels of a row of the input that its tiles take."""
     channels, zero = load_i64(args, WinogradSlot.CHANNELS), load_i64(args, WinogradSlot.INPUT_ZP)
+    in_x = load_i64(args, WinogradSlot.IN_X)
     I_h, I_w = load_i64(args, WinogradSlot.I_H), load_i64(args, WinogradSlot.I_W)
     image = load_i64(args, WinogradSlot.SOURCE) + n * load_i64(args, WinogradSlot.IN_N)
     taken, pad = tiles * 4 + 2, load_i64(args, WinogradSlot.PAD_LEFT)
@@ -147,9 +148,13 @@ def copy_padded(args: int, target: int, tiles: int, n: int, jy: int) -> None:
     begin = max(0, left - pad)
     right = min(taken, left + max(0, I_w - begin))
     if jy >= 0 and jy < I_h:
-        row = image + jy * load_i64(args, WinogradSlot.IN_Y) + begin * channels
+        row = image + jy * load_i64(args, WinogradSlot.IN_Y) + begin * in_x
         fill_run(target, zero, left * channels)
-        copy_run(target + left * channels, row, (right - left) * channels)
+        if in_x == channels:
+            copy_run(target + left * channels, row, (right - left) * channels)
+        else:
+            for x in range(right - left):
+                copy_run(target + (left + x) * channels, row + x * in_x, channels)
         fill_run(target + right * channels, zero, (taken - right) * channels)
     else:
         fill_run(target, zero, taken * channels)

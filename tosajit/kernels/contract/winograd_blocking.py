@@ -73,7 +73,7 @@ class WinogradBlocking:
     def along_x(self) -> bool:
         """Tell whether transforms along x can be done, and pay where products are of int16 anyway."""
         g = self.shape
-        plain = g.stride == g.dilation == (1, 1, 1) and g.runs[0] == 1 and g.kernel[2] == TAPS
+        plain = g.stride == g.dilation == (1, 1, 1) and g.kernel[2] == TAPS
         flat = g.kernel[0] == g.input[1] == g.output[1] == 1 and g.pad[0] == 0
         wide = g.in_channels % 2 == 0 and min(g.in_channels, g.out_channels) >= FEWEST
         fits = 2 * OUTPUTS * self.tiles <= 3 * g.output[3] and self._line_bytes * g.kernel[1] <= POINT_BYTES
