@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from tosajit.kernels.contract.products import INT8
 from tosajit.kernels.contract.record import Record
@@ -65,6 +66,16 @@ class _Runs:
         """Zero points in all bytes."""
         return self.v.splat(self.zero, "i8", lanes)
 
+    def register(self, to: Value, where: Value, known: Value) -> None:
+        """Copy a register of a run that exists, or zero points; without masks no byte is looked at alone."""
+        v, step = self.v, self.v.isa.register_bytes
+        if v.isa.masked:
+            self.part(to, where, known, step)
+        else:
+            flip = v.splat(self.flip, "i8")
+            zeros = partial(v.store, self.zeros(step) ^ flip, to)
+            v.when(known < 0, lambda: v.store(v.load(where, "i8") ^ flip, to), zeros)
+
     def part(self, to: Value, where: Value, mask: Value, lanes: int) -> None:
         """Copy a register, with zero points for the bytes that the mask does not have."""
         loaded = self.v.load_part(where, mask, "i8", self.zeros(lanes), lanes)
@@ -86,7 +97,7 @@ class _Runs:
 
         def copy(to: Value, entry: Value, known: Value) -> None:
             where = v.loaded(entry) + self.shift
-            v.each(full, lambda chunk: self.part(to + chunk * step, where + chunk * step, known, step))
+            v.each(full, lambda chunk: self.register(to + chunk * step, where + chunk * step, known))
             done = full * step
             v.when(rest > 0, lambda: self.part(to + done, where + done, tail & known, step))
 
@@ -109,8 +120,14 @@ class _Runs:
                     start, end = clamped(v, first, v.number(step)), clamped(v, last, v.number(step))
                     return v.choose(start < end, v.between(start, end), 0)
 
-                mask = v.usually((last >= step) & (first <= 0), -1, some)
-                self.part(to + done, where + done, mask & known, step)
+                def part() -> None:
+                    self.part(to + done, where + done, v.usually(whole, -1, some) & known, step)
+
+                whole = (last >= step) & (first <= 0)
+                if v.isa.masked:
+                    part()
+                else:
+                    v.when(whole, lambda: self.register(to + done, where + done, known), part)
 
             v.each(chunks, chunk)
 
