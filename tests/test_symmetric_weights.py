@@ -21,12 +21,12 @@ def geometry(rows: int) -> Geometry:
 
 @pytest.mark.parametrize(("rows", "largest", "name"), [
     (1, 127, "avx2_bytes"),
-    (2, 127, "avx2_bytes"),
-    (3, 127, "avx2"),
+    (3, 127, "avx2_bytes"),
+    (4, 127, "avx2"),
     (1, 128, "avx2"),
-    (1, 64, "avx2_bytes"),
-    (3, 64, "avx2_small"),
-    (3, 65, "avx2"),
+    (3, 64, "avx2_bytes"),
+    (4, 64, "avx2_small"),
+    (4, 65, "avx2"),
 ])  # fmt: skip
 def test_weights_stay_bytes_for_few_rows_or_if_they_are_small(rows: int, largest: int, name: str) -> None:
     isa = avx2(NEEDS)

@@ -35,14 +35,14 @@ def avx2(features: Collection[str]) -> InstructionSet | None:
     symmetric = replace(
         found,
         name="avx2_bytes",
-        heights=(1, 2),
-        rescaled=(1, 2),
-        covers=(2,),
-        block=2,
+        heights=(1, 2, 3),
+        rescaled=(1, 2, 3),
+        covers=(3,),
+        block=3,
         byte_width=1,
     )
     small = replace(found, name="avx2_small", byte_width=1, bias=128, words=found)  # vpmaddubsw
-    return replace(with_floats(found), symmetric=symmetric, symmetric_rows=2, small=small)
+    return replace(with_floats(found), symmetric=symmetric, symmetric_rows=3, small=small)
 
 
 def with_floats(found: InstructionSet) -> InstructionSet:
