@@ -73,7 +73,9 @@ def test_instances_print_compare_and_hash_as_those_of_python(pair: Classes) -> N
 
 def test_fields_and_parameters_are_those_of_python(pair: Classes) -> None:
     ours, theirs = pair
-    assert [f.name for f in dataclasses.fields(ours)] == [f.name for f in dataclasses.fields(theirs)]
+    named = [[(f.name, f.type) for f in dataclasses.fields(cls)] for cls in pair]
+    assert named[0] == named[1]
+    assert ours.__annotations__ == theirs.__annotations__
     assert repr(ours.__dataclass_params__) == repr(theirs.__dataclass_params__)
     assert ours.__match_args__ == theirs.__match_args__
     assert hasattr(ours(x=1), "__dict__") == hasattr(theirs(x=1), "__dict__")

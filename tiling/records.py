@@ -70,8 +70,13 @@ def _defined(
 ) -> type:
     given = {name for name, value in vars(cls).items() if (name, value) != ("__hash__", None)}
     cls.__doc__ = cls.__doc__ or cls.__name__  # or Python looks for its signature
+    written = vars(cls).get("__annotations__", {})
+    cls.__annotations__ = {name: _seen(type) for name, type in written.items()}
     made: Any = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(cls)
+    made.__annotations__ = written
     parameters, fields = made.__dataclass_params__, dataclasses.fields(made)
+    for field in fields:
+        field.type = written[field.name]
     parameters.frozen, parameters.init, parameters.repr, parameters.eq = frozen, init, repr, eq
     methods: Methods = _guards(made, fields) if frozen else {}
     if init:
@@ -86,6 +91,11 @@ def _defined(
         if name not in given:
             setattr(made, name, method)
     return made  # type: ignore[no-any-return]
+
+
+def _seen(type: Any) -> Any:
+    """An annotation as Python is shown it: three times it parses each text, to see if it is no field."""
+    return object if isinstance(type, str) and "Var" not in type and "KW_ONLY" not in type else type
 
 
 class _Init:
