@@ -138,6 +138,7 @@ def call(name: str, *args: Expr, type: str | None = None) -> Expr:
     return Expr(name, args, scalar(name).result if type is None else type)
 
 
+@lru_cache(maxsize=1 << 12)
 def read(number: int, type: str) -> Expr:
     """The value that read `number` of the nest finds at this point."""
     return Expr("read", (number,), type)

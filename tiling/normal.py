@@ -12,7 +12,6 @@ from tiling.nest import (
     Indirect,
     Nest,
     Write,
-    access_exprs,
     along,
     fixed,
     map_accesses,
@@ -41,32 +40,41 @@ def normalise(nest: Nest) -> Nest:
 def share_reads(nest: Nest) -> Nest:
     """The nest without unused reads, equal reads as one."""
     used = used_reads(nest)
-    plain = not any(access_exprs(access) for access in nest.reads)
-    if plain and len(used) == len(nest.reads) == len(set(nest.reads)):
+    plain = all([access.fill is None and not access.indirect for access in nest.reads])
+    if plain and len(used) == len(nest.reads) and _are_distinct(nest.reads):
         return nest
     numbers: dict[int, int] = {}
     kept: list[Access] = []
-    known: dict[Access, int] = {}
+    known: dict[str, list[int]] = {}  # by operands, which are mostly distinct and compared at once
 
     def leaf(expr: Expr) -> Expr:
-        return read(place(expr.number), expr.type) if expr.op == "read" else expr
+        if expr.op != "read":
+            return expr
+        number = place(expr.number)
+        return expr if number == expr.number else read(number, expr.type)
 
     def place(number: int) -> int:
-        if number not in numbers:
-            access = renumber(nest.reads[number])
-            found = numbers[number] = known.setdefault(access, len(kept))
+        found = numbers.get(number)
+        if found is None:
+            access = rewrite_access(nest.reads[number], leaf)
+            alike = known.setdefault(access.operand, [])
+            found = next((place for place in alike if kept[place] == access), len(kept))
             if found == len(kept):
                 kept.append(access)
-        return numbers[number]
-
-    def renumber(access: Access) -> Access:
-        return rewrite_access(access, leaf)
+                alike.append(found)
+            numbers[number] = found
+        return found
 
     for number in sorted(used):
         place(number)
     writes = tuple([rewrite_write(write, leaf) for write in nest.writes])
     reduction = rewrite_reduction(nest.reduction, leaf)
     return replace(nest, reads=tuple(kept), writes=writes, reduction=reduction)
+
+
+def _are_distinct(reads: Sequence[Access]) -> bool:
+    """Whether no two reads are equal."""
+    return len({access.operand for access in reads}) == len(reads) or len({*reads}) == len(reads)
 
 
 def drop_unit_axes(nest: Nest) -> Nest:
