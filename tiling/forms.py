@@ -11,6 +11,7 @@ So each read of a constant is an operand of its own until a piece becomes a nest
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from functools import cache
 
 from tiling.expr import walk
 from tiling.nest import Nest, Write, nest_exprs
@@ -52,8 +53,9 @@ class Piece:
 
     @property
     def read(self) -> frozenset[str]:
-        """The operands that it reads."""
-        return frozenset([self.operands[number] for number in self.form.is_read])
+        """The operands that it reads, but for constants, which nobody writes."""
+        names = [self.operands[number] for number in self.form.is_read]
+        return frozenset([name for name in names if type(name) is str])
 
     @property
     def written(self) -> frozenset[str]:
@@ -74,7 +76,8 @@ class Forms:
 
     def __init__(self, constants: Collection[str] = ()) -> None:
         self._constants = frozenset(constants)
-        self._forms: dict[Hashable, Form] = {}
+        self._forms: dict[Hashable, list[Form]] = {}
+        """At most one for each key, whose hash takes longest: it is asked for once."""
         self._made: dict[Hashable, Made | None] = {}
         self._facts: dict[Hashable, bool] = {}
         self._repeated: dict[Piece, int] = {}
@@ -96,7 +99,7 @@ class Forms:
         form, pattern = piece.form, tuple([every.index(name) for name in names])
 
         def shared() -> Nest:
-            return share_reads(_called(form.nest, tuple(map(str, pattern))))
+            return share_reads(_called(form.nest, tuple(map(_name, pattern))))
 
         found = self._once(_called, form, (), pattern, shared)
         assert found is not None
@@ -127,7 +130,7 @@ class Forms:
         pattern = tuple([number[name] for name in second.operands])
 
         def joined() -> Nest | None:
-            other = _called(second.form.nest, tuple(map(str, pattern)))
+            other = _called(second.form.nest, tuple(map(_name, pattern)))
             made = make(first.form.nest, other, *choices)
             return None if made is None else normalise(made)
 
@@ -170,10 +173,10 @@ class Forms:
         number = {name: place for place, name in enumerate(operands)}
         numbers = tuple([number[name] for name in names])
         key = (numbers, unnamed(nest))
-        form = self._forms.get(key)
-        if form is None:
-            form = self._forms[key] = _formed(nest, numbers)
-        return form, operands
+        found = self._forms.setdefault(key, [])
+        if not found:
+            found.append(_formed(nest, numbers))
+        return found[0], operands
 
 
 def unnamed(nest: Nest) -> Hashable:
@@ -188,13 +191,19 @@ def unnamed(nest: Nest) -> Hashable:
 def _formed(nest: Nest, numbers: Sequence[int]) -> Form:
     first, last = len(nest.reads), len(nest.reads) + len(nest.writes)
     return Form(
-        replace(_renamed(nest, tuple(map(str, numbers))), members=()),
+        replace(_renamed(nest, tuple(map(_name, numbers))), members=()),
         tuple(numbers[:first]),
         tuple(numbers[first:last]),
         frozenset((*numbers[:first], *numbers[last:])),
         sum(1 for _ in walk(*nest_exprs(nest))),
         last,
     )
+
+
+@cache
+def _name(number: int) -> str:
+    """What an operand of a form is called: one object, so that accesses that keep it stay as they are."""
+    return str(number)
 
 
 def _called(nest: Nest, operands: Sequence[str]) -> Nest:
