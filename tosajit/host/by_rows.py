@@ -7,12 +7,13 @@ once for all of them. Kernels and numbers are those of the groups alone, so that
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from math import gcd
 
 from tiling.allocate import Lifetime, allocate
 from tiling.expr import BYTES, const
+from tiling.forms import unnamed
 from tiling.nest import Access, Affine, Nest, Write, fixed
 from tiling.records import dataclass, replace
 from tosajit.host.unit import Prepared
@@ -90,10 +91,10 @@ def by_rows(
     chains = {chain.nests[0]: chain for chain in _chains(made, outputs)}
     groups: list[Nest] = []
     apart = {id(nests[-1]): parts for nests, parts in made.apart}
-    waiting = iter(made.groups)
+    emit, waiting = _once_for_alike(), iter(made.groups)
     for group in waiting:
         found = chains.get(group)
-        done = _together(found, isa) if found is not None else None
+        done = _together(found, isa, emit) if found is not None else None
         if found is None or done is None:
             groups.append(group)
             continue
@@ -106,6 +107,22 @@ def by_rows(
             parts = [part for one in found.nests for part in apart.get(id(one), [one])]
             made.apart.append(([nest], parts))
     made.groups[:] = groups
+
+
+Emit = Callable[[Nest], Emitted]
+
+
+def _once_for_alike() -> Emit:
+    """Gives the kernel of a nest, which is written once for those that differ in names alone."""
+    known: dict[Hashable, Emitted] = {}
+
+    def emitted(nest: Nest) -> Emitted:
+        key = unnamed(nest)
+        if key not in known:
+            known[key] = emitter(nest).emit()
+        return known[key]
+
+    return emitted
 
 
 def row_of(access: Access, nest: Nest, rows: int) -> int | None:
@@ -194,7 +211,7 @@ def _passed(
     return tuple(names)
 
 
-def _together(chain: Chain, isa: InstructionSet) -> tuple[Nest, Unit] | None:
+def _together(chain: Chain, isa: InstructionSet, emit: Emit) -> tuple[Nest, Unit] | None:
     """The nest of a chain, which says what is read and written, and its unit; None if it is too much."""
     last, size = chain.last, chain.last.outer
     if chain.near_bytes > MOST_BYTES:
@@ -208,7 +225,7 @@ def _together(chain: Chain, isa: InstructionSet) -> tuple[Nest, Unit] | None:
     members = tuple(dict.fromkeys(name for nest in chain.nests for name in nest.members))
     grain = (chain.points(last), *(axis.extent for axis in last.axes[1:size]))
     nest = Nest("map", last.axes[:size], tuple(whole), tuple(writes), None, members, (), grain)
-    unit = _unit(chain, nest, isa)
+    unit = _unit(chain, nest, isa, emit)
     words = len(unit.words) + Layout(size, len(nest.accesses)).payload
     return (nest, unit) if 8 * words <= ARGUMENT_BYTES else None
 
@@ -219,7 +236,7 @@ def _kept(access: Access, outer: int) -> Access:
     return replace(access, index=index)
 
 
-def _unit(chain: Chain, nest: Nest, isa: InstructionSet) -> Unit:
+def _unit(chain: Chain, nest: Nest, isa: InstructionSet, emit: Emit) -> Unit:
     """The unit of a chain, whose nest is given."""
     widths = chain.row_bytes
     rows = max(1, min(NEAR_BYTES // chain.near_bytes, chain.rows))
@@ -234,7 +251,7 @@ def _unit(chain: Chain, nest: Nest, isa: InstructionSet) -> Unit:
     ]
     helpers: dict[int, str] = {}
     for one in chain.nests:
-        made, start, points = emitter(one).emit(), len(words), chain.points(one)
+        made, start, points = emit(one), len(words), chain.points(one)
         helpers[start + Group.KERNEL] = made.source
         words += _numbers(one, made, points, {name: (places[name], widths[name]) for name in places})
         arguments = start + words[start + Group.ARGUMENTS] // WORD

@@ -55,7 +55,7 @@ class Ranges:
             case "acc":
                 return self._sum(full)
         numbers = {expr.type, *(arg.type for arg in expr.operands)}
-        return self._function(expr, full) if numbers <= set(TYPES) else full
+        return self._function(expr, full) if numbers <= TYPES.keys() else full
 
     def _function(self, expr: Expr, full: Range) -> Range:
         base = expr.scalar.base
