@@ -13,7 +13,7 @@ import itertools
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field
 from pathlib import Path
@@ -244,8 +244,9 @@ def _environment(cpu: Cpu, compiler: bytes) -> bytes:
     return hashlib.blake2b(repr(parts).encode(), digest_size=32).digest()
 
 
+_PACKAGE = "tosajit.kernels"
 _FROM = r"from tosajit\.kernels((?:\.\w+)*) import (\([^)]*\)|[^\n]*)"
-_IMPORT = re.compile(rf"^\s*(?:{_FROM}|import tosajit\.kernels((?:\.\w+)+))", re.MULTILINE)
+_IMPORT = re.compile(rf"\s*(?:{_FROM}|import tosajit\.kernels((?:\.\w+)+))")
 
 
 @functools.cache
@@ -277,7 +278,7 @@ def _needed(modules: Iterable[str]) -> set[str]:
 def _imports(text: str) -> list[str]:
     """Return the modules of this package that a text imports itself."""
     names = []
-    for package, imported, module in _IMPORT.findall(text):
+    for package, imported, module in _import_statements(text):
         within = (package or module).strip(".").replace(".", "/")
         candidates = [
             within,
@@ -285,6 +286,16 @@ def _imports(text: str) -> list[str]:
         ]
         names += [name for name in candidates if _module_path(name)]
     return names
+
+
+def _import_statements(text: str) -> Iterator[tuple[str, ...]]:
+    """Find the statements that import from this package, by its name, which is rare in a text."""
+    place = text.find(_PACKAGE)
+    while place >= 0:
+        found = _IMPORT.match(text, text.rfind("\n", 0, place) + 1)
+        if found is not None:
+            yield found.groups("")
+        place = text.find(_PACKAGE, max(place + 1, found.end() if found is not None else 0))
 
 
 @functools.cache
