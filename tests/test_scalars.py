@@ -6,11 +6,13 @@ The oracles are written from the specification's text on Python's unbounded inte
 from __future__ import annotations
 
 import ast
+import copy
 import ctypes
 import inspect
 import re
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tosajit.arrays import Array
+from tosajit.kernels import scalars as scalars_module
 from tosajit.kernels.objects import Kernel, compile_kernels
-from tosajit.kernels.scalars import requirement, requirement_text, scalar, scalar_source, scalars
+from tosajit.kernels.scalars import NUMBERS, requirement, requirement_text, scalar, scalar_source, scalars
 
 NUMPY: dict[str, Any] = {
     "bool": np.bool_, "i8": np.int8, "u8": np.uint8, "i16": np.int16, "u16": np.uint16,
@@ -345,6 +348,36 @@ def test_every_requirement_belongs_to_a_scalar_with_the_same_arguments() -> None
 def test_requirements_are_told_with_the_bits_of_their_types(golden: Callable[[str, str], None]) -> None:
     names = sorted(name.removesuffix("_ok") for name in scalars() if name.endswith("_ok"))
     golden("requirements", "\n".join(map(requirement_text, names)))
+
+
+FUNCTIONS = [
+    (file, node)
+    for file in scalars_module.FILES
+    for node in ast.parse((Path(scalars_module.__file__).with_name(file)).read_text()).body
+    if isinstance(node, ast.FunctionDef) and not node.decorator_list and node.name != "of"
+]
+
+
+@pytest.mark.parametrize(("file", "node"), FUNCTIONS, ids=lambda value: getattr(value, "name", ""))
+def test_the_text_of_a_scalar_is_that_of_its_function(file: str, node: ast.FunctionDef) -> None:
+    """But for its docstring and annotations, and with numbers for their names."""
+
+    class Numbers(ast.NodeTransformer):
+        def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+            match node:
+                case ast.Subscript(ast.Name(name), ast.Constant(int(place))) if name in NUMBERS:
+                    return ast.parse(repr(NUMBERS[name][place]), mode="eval").body
+            return self.generic_visit(node)
+
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return ast.parse(repr(NUMBERS[node.id]), mode="eval").body if node.id in NUMBERS else node
+
+    plain = copy.deepcopy(node)
+    plain.body, plain.returns = plain.body[1:], None
+    for argument in plain.args.args:
+        argument.annotation = None
+    (found,) = ast.parse(scalars_module.definition(node.name).text).body
+    assert ast.dump(found) == ast.dump(Numbers().visit(plain))
 
 
 def test_the_text_holds_callees_first_and_once() -> None:

@@ -104,6 +104,8 @@ _DECLARED = re.compile(r"^(?:@of\((.*)\)\n)?(def (\w+)\(.*(?:\n(?:[ )].*)?)*)", 
 _TYPES = re.compile(r'"(\w+)"|\*(\w+)')
 _PLACEHOLDER = re.compile(r"(?<!\.)\b(?:T|U|BITS|LOW|HIGH)\b")
 _NAME = re.compile(r"(?<=def )\w+")
+_COMMENT = re.compile(r"(?m)^ *#.*\n|  #.*$")
+_NUMBER = re.compile(r"\b([A-Z][A-Z0-9_]*)\b(?:\[(\d+)\])?")
 
 
 @functools.cache
@@ -134,25 +136,20 @@ def _form(declared: str) -> Definition:
     (node,) = ast.parse(declared).body
     assert isinstance(node, ast.FunctionDef)
     summary = ast.get_docstring(node) or ""
-    node.body, node.returns = node.body[1:], None
-    for argument in node.args.args:
-        argument.annotation = None
-    node = _Numbers().visit(node)
+    node.body = node.body[1:]
     calls = [n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
-    return Definition(ast.unparse(node), tuple(calls), summary)
+    head = f"def {node.name}({', '.join(argument.arg for argument in node.args.args)}):"
+    body = "\n".join(declared.split("\n")[node.body[0].lineno - 1 :])
+    text = _NUMBER.sub(_number, _COMMENT.sub("", f"{head}\n{body}")).rstrip()
+    return Definition(text, tuple(calls), summary)
 
 
-class _Numbers(ast.NodeTransformer):
-    """Puts the numbers of `coefficients.py` for their names."""
-
-    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
-        match node:
-            case ast.Subscript(ast.Name(name), ast.Constant(int(place))) if name in NUMBERS:
-                return ast.Constant(NUMBERS[name][place])
-        return self.generic_visit(node)
-
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        return ast.Constant(NUMBERS[node.id]) if node.id in NUMBERS else node
+def _number(found: re.Match[str]) -> str:
+    """Return a number of `coefficients.py` for its name; other names stay."""
+    name, place = found.groups()
+    if name not in NUMBERS:
+        return found[0]
+    return repr(NUMBERS[name] if place is None else NUMBERS[name][int(place)])
 
 
 def _values(type: str) -> dict[str, str]:
