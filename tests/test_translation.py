@@ -13,7 +13,7 @@ from tosajit.kernels.objects import compile_kernel
 
 HEAD = (
     "import numpy as np\n"
-    "from tosajit.kernels.intrinsics import by_masks, by_registers, interleaved, "
+    "from tosajit.kernels.intrinsics import by_halves, by_masks, by_registers, interleaved, "
     "interleaved_at_need, load_i64, store_i64, store_f64, store_i8\n"
 )
 FUNCTIONS = """
@@ -64,6 +64,7 @@ def plain(body: str, a: int, b: int, functions: str = "") -> list[int]:
         "interleaved": range,
         "interleaved_at_need": range,
         "by_registers": range,
+        "by_halves": range,
         "by_masks": range,
     }
     exec(functions + "\n" + body, names)
@@ -83,6 +84,7 @@ BODIES = {
     "turns beside each other": "for i in interleaved(a, b):\n    r += i * i\n    s = s ^ i",
     "turns beside each other at need": "for i in interleaved_at_need(a, b):\n    r += i * i\n    s = s ^ i",
     "short loops": "for i in by_registers(0, b):\n    r += i * a\nfor i in by_masks(a, 19):\n    s += i",
+    "short loops of halves": "for i in by_halves(a, 24):\n    r += i * b",
     "a loop within a loop": "for i in range(a):\n    for j in range(i, b):\n        r += i * j\n    s += 1",
     "a loop over nothing": "for i in range(5, 5):\n    r = 9\nfor i in range(7, 2):\n    s = 9",
     "steps": "for i in range(a, 40, 7):\n    r += i\nfor i in range(40, a, -7):\n    s += i",

@@ -178,7 +178,9 @@ class Phase:
             return "range"
         if extent % (2 * HALF) == 0:
             return "by_registers"
-        return "by_masks" if extent > HALF and extent % HALF and kernel.words else "range"
+        if extent <= HALF or not kernel.words:
+            return "range"
+        return "by_masks" if extent % HALF else "by_halves"
 
     def _range(self, level: int, axis: int) -> str:
         """Where a loop begins and ends, and its steps."""
