@@ -14,6 +14,7 @@ import ready_kernels
 import varied_networks
 from setuptools import build_meta
 
+import tosajit as tj
 from tosajit.kernels import ready
 from tosajit.kernels.sets.cpus import named
 from tosajit.kernels.sets.registry import SETS
@@ -88,6 +89,15 @@ def test_a_build_that_waits_for_a_busy_machine_has_all_its_kernels(
 
 def test_kernels_are_put_where_they_are_looked_for() -> None:
     assert Path(ready.__file__).with_name("compiled") == ready_kernels.FOLDER
+
+
+def test_our_models_are_there_in_both_of_their_forms() -> None:
+    """The first line of the README compiles a sample from its TFLite file."""
+    models = {path.parent.name: set[str]() for path in ready_kernels.ours()}
+    for path in ready_kernels.ours():
+        models[path.parent.name].add(path.name)
+    assert {*tj.samples.names()} < models.keys()
+    assert all(forms == {"model.tosa", "model.tflite"} for forms in models.values())
 
 
 def test_the_networks_whose_kernels_come_along_are_there(tmp_path: Path) -> None:
