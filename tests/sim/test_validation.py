@@ -134,6 +134,13 @@ def test_the_layers_of_resnet_50_are_those_of_its_graph() -> None:
     assert sum((side * kernel) ** 2 * read * made for side, kernel, _, read, made in layers) == 4_089_184_256
 
 
+def test_no_two_layers_of_resnet_50_have_the_same_weights() -> None:
+    graph = resnet50()
+    convolved = [node for node in graph.nodes if isinstance(node.operator, CONV2D)]
+    weights = [graph.main.values[node.inputs[1]] for node in convolved]
+    assert len({one.data.tobytes() for one in weights if one.data is not None}) == len(convolved)
+
+
 def test_a_buffer_in_halves_reads_what_does_not_fit_anew() -> None:
     graph = resnet50()
     roomy, tight = (halved(graph, 32, 64, size << 10, 20.0) for size in (1 << 20, 128))

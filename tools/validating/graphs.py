@@ -89,7 +89,7 @@ def _convolution(builder: GraphBuilder, fact: Facts, source: str, channels: int)
 def sums(builder: GraphBuilder, operator: Any, source: str, filters: tuple[int, ...], name: str = "") -> str:
     """The sums of a convolution with random weights."""
     count = filters[0] if isinstance(operator, CONV2D) else filters[2]
-    weight = builder.const(weights(filters), INT8, name and f"{name}.weight")
+    weight = builder.const(weights(filters, source), INT8, name and f"{name}.weight")
     bias = builder.const(np.zeros(count, np.int32), INT32)
     zeros = (builder.const(np.zeros(1, np.int8), INT8) for _ in range(2))
     return str(builder.add(operator, [source, weight, bias, *zeros]))
@@ -117,6 +117,6 @@ def same(size: int, out: int, kernel: int, stride: int) -> tuple[int, int]:
     return total // 2, total - total // 2
 
 
-def weights(shape: tuple[int, ...]) -> Array:
-    """Uniform int8 numbers, the same ones each time."""
-    return np.random.default_rng(7).integers(-127, 128, shape, dtype=np.int8)
+def weights(shape: tuple[int, ...], source: str) -> Array:
+    """Uniform int8 numbers, the same ones each time; of layers behind each other, different ones."""
+    return np.random.default_rng([*source.encode()]).integers(-127, 128, shape, dtype=np.int8)
