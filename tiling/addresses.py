@@ -35,8 +35,8 @@ Lives = dict[Key, Lifetime]
 Addresses = dict[Key, int]
 Draft = Callable[[], Program]
 """Makes a program when it is first asked for, and keeps it."""
-Arranged = dict[tuple[tuple[Key, Lifetime], ...], tuple[Addresses, int] | None]
-"""What lifetimes have found in all of a scratchpad: addresses and bytes in all, or no room."""
+Arranged = dict[object, tuple[Addresses, int] | None]
+"""What lifetimes have found, by these and how many bytes are enough: addresses and bytes, or no room."""
 
 
 class Arranger:
@@ -115,10 +115,8 @@ class Arranger:
 
     def _within(self, lives: Lives, bound: int, steps: int, enough: int) -> Draft | None:
         """The program of the longest lifetimes that find addresses; none if these find none themselves."""
-        key = tuple(lives.items())
-        if key not in self.known:
-            self.known[key] = self._arranged(lives, self.capacity)
-        if (shortest := self.known[key]) is None:
+        shortest = self._arranged(lives, self.capacity)
+        if shortest is None:
             return None
         return cache(partial(self._longest, lives, shortest, bound, steps, enough))
 
@@ -132,6 +130,13 @@ class Arranger:
         return self.finished(*shortest, dict(self._grants(lives)))
 
     def _arranged(self, lives: Lives, enough: int) -> tuple[Addresses, int] | None:
+        """Addresses, if they are found, which is tried once."""
+        key = enough, tuple(lives.items())
+        if key not in self.known:
+            self.known[key] = self._addressed(lives, enough)
+        return self.known[key]
+
+    def _addressed(self, lives: Lives, enough: int) -> tuple[Addresses, int] | None:
         """Addresses, if they are found, those of small boxes with the same lifetime behind each other."""
         small = self.capacity // SMALL
         parcels: dict[Key, list[Key]] = {}
@@ -181,7 +186,7 @@ class Arranger:
             while first > least and taken[first - 1] + life.bytes <= bound:
                 first -= 1
                 taken[first] += life.bytes
-            found["", step, number] = replace(life, first=first)
+            found["", step, number] = life._replace(first=first)
         return found
 
     def _grants(self, lives: Lives) -> Iterator[tuple[Key, Parcels]]:

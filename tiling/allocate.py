@@ -5,9 +5,8 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from itertools import islice
-from typing import TypeVar
-
-from tiling.records import dataclass
+from operator import add
+from typing import NamedTuple, TypeVar
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -15,8 +14,7 @@ SHORT = 32
 """Steps up to which a lifetime is noted step by step, so that neighbours are found without a search."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lifetime:
+class Lifetime(NamedTuple):
     """A buffer: its size and the first and last step (inclusive) at which it must exist."""
 
     bytes: int
@@ -122,10 +120,13 @@ def _climbed(
     from random import Random
 
     random = Random(len(lives))
+    sizes, always = [life.bytes for life in lives], [i for i, near in enumerate(beside) if near is None]
     for _ in range(tries):
-        top = max(range(len(lives)), key=lambda i: offsets[i] + lives[i].bytes)
-        near = [i for i, life in enumerate(lives) if _together(life, lives[top])]
-        moved = top if random.random() < 0.5 else random.choice(near)
+        ends = list(map(add, offsets, sizes))
+        moved = top = ends.index(max(ends))
+        if random.random() >= 0.5:
+            near = beside[top]
+            moved = random.choice(range(len(lives)) if near is None else sorted([*near, top, *always]))
         other = order.copy()
         other.remove(moved)
         other.insert(random.randrange(min(order.index(moved), order.index(top)) + 1), moved)
@@ -135,10 +136,6 @@ def _climbed(
         if total <= bound:
             break
     return offsets, total
-
-
-def _together(one: Lifetime, other: Lifetime) -> bool:
-    return one.first <= other.last and other.first <= one.last
 
 
 def _placed(

@@ -31,7 +31,7 @@ def settled(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Targ
     if not target.level2_bytes:
         return found
     for name, life in _candidates(nests, operands, target):
-        offset = taken.placed(replace(life, bytes=_aligned(life.bytes, target)), target.level2_bytes)
+        offset = taken.placed(life._replace(bytes=_aligned(life.bytes, target)), target.level2_bytes)
         if offset is None:
             found[name] = replace(operands[name], place="offchip", offset=0)
         else:
