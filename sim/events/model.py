@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 from typing import Protocol
@@ -39,6 +39,7 @@ from tiling.choose import weights_of
 from tiling.expr import BYTES
 from tiling.nest import Access, Nest
 from tiling.program import Image, Operand, Section
+from tiling.records import replace
 from tiling.target import Home
 
 Classes = tuple[int, ...]
