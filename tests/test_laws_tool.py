@@ -13,6 +13,8 @@ import tosajit as tj
 from sim.machine.paths import leaves
 from tosajit import ops
 from tosajit.checks.validation import check
+from tosajit.npu.simulate import Network
+from tosajit.tracing.tensor import Tensor
 
 
 def test_seeds_that_are_held_out_are_not_among_the_others() -> None:
@@ -103,6 +105,22 @@ def test_constants_that_come_no_earlier_in_the_end_are_not_counted_on() -> None:
 
 def test_stripes_that_move_much_less_are_not_taken_where_they_take_longer() -> None:
     assert roomier(520039, drawing.network(520039)[1], 4) <= 1.005
+
+
+@pytest.mark.parametrize("machine_name", ["gemmini-16", "simba-4"])
+def test_boxes_have_the_same_addresses_in_all_scratchpads_that_are_larger_than_needed(
+    machine_name: str,
+) -> None:
+    """A larger one had weights lie beside small boxes of the same group, where they could not come early."""
+    draw = drawing._Draw(1)
+
+    def three(value: Tensor) -> Tensor:
+        return draw.convolved(draw.convolved(draw.convolved(value, 21, 3), 21, 3), 21, 3)
+
+    network = Network.of(tj.trace(three, np.zeros((1, 6, 6, 84), np.int8)))
+    (groups,), base = network.sequence(), sim.machine(machine_name).core
+    some = [network.program(groups, base.replace({"scratchpad.bytes": 1 << size})) for size in (20, 24)]
+    assert some[0].sections == some[1].sections
 
 
 @pytest.mark.parametrize(

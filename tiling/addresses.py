@@ -18,7 +18,7 @@ from tiling.residence import Residence
 EFFORT = 2_000
 """Buffers that the allocator may place to find a better order."""
 SMALL = 128
-"""A part of so many of the scratchpad, and less, is a small box."""
+"""A part of so many of what is in use at most, and less, is a small box."""
 SPLIT = 4096
 """Smaller boxes come in one piece."""
 FILLED = 3 / 4, 7 / 8, 1.0
@@ -138,7 +138,7 @@ class Arranger:
 
     def _addressed(self, lives: Lives, enough: int) -> tuple[Addresses, int] | None:
         """Addresses, if they are found, those of small boxes with the same lifetime behind each other."""
-        small = self.capacity // SMALL
+        small = aligned(peak(lives) // SMALL, self.target)
         parcels: dict[Key, list[Key]] = {}
         for key, life in lives.items():
             first = ("", life.first, -2 - life.last) if life.bytes <= small and not key[0] else key
