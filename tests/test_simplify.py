@@ -494,3 +494,22 @@ def test_means_of_as_many_as_a_power_of_two_are_products(
     assert ("div_f32" in names) == (kernel == (3, 2))
     whole = tj.compile(tj.trace(mean, image), interpret=True)(image)
     np.testing.assert_array_equal(made(image).view(np.int32), whole.view(np.int32))
+
+
+@pytest.mark.parametrize(("exponent", "chosen"), [(2.3, False), (-0.5, False), (np.inf, False), (0.0, True)])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_powers_of_constants_other_than_zero_are_functions_without_a_choice(
+    exponent: float, chosen: bool
+) -> None:
+    base = np.exp(np.random.default_rng(0).uniform(-80, 80, (5, 50))).astype(np.float32)
+    base[0, :10] = 0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-42, 3e38, -2.5
+    constant = np.full((1, 1), exponent, np.float32)
+
+    def power(x: Any) -> Any:
+        return ops.pow(x, constant)
+
+    made = tj.compile(tj.trace(power, base))
+    (groups,) = made.stages["simplify"].values.values()
+    names = {node.op for nest in groups.nests for write in nest.writes for node in walk(write.value)}
+    assert ("pow_f32" in names) == chosen
+    np.testing.assert_array_equal(made(base), tj.compile(tj.trace(power, base), interpret=True)(base))

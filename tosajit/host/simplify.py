@@ -248,12 +248,18 @@ class _Rewriter:
                 return self.new(expr.operands[0])
             case "div" if self.nest.verb == "map" and (over := self._over(expr.operands[1])) is not None:
                 return call(f"mul_{expr.type}", self.new(expr.operands[0]), over, type=expr.type)
-        found = None
-        if expr.op in SCALES:
-            found = self._rescaled(expr)
-        elif expr.op == "mul_shift_i32":
-            found = self._multiplied(expr)
+            case "pow" if expr.type == "f32" and self._is_never_zero(expr.operands[1]):
+                base, exponent = map(self.new, expr.operands)
+                product = call("mul_f32", exponent, call("log_f32", base, type="f32"), type="f32")
+                return call("exp_f32", product, type="f32")
+        found = self._scaling(expr)
         return self._again(expr) if found is None else found
+
+    def _scaling(self, expr: Expr) -> Expr | None:
+        """A cheaper form of what scales a value, if it does and there is one."""
+        if expr.op in SCALES:
+            return self._rescaled(expr)
+        return self._multiplied(expr) if expr.op == "mul_shift_i32" else None
 
     def _again(self, expr: Expr) -> Expr:
         """The same function of cheaper operands."""
@@ -374,6 +380,15 @@ class _Rewriter:
         if (array == array.flat[0]).all():
             array, access = array.ravel()[:1], replace(access, shape=(), index=())
         return self._added(1 / array, access)
+
+    def _is_never_zero(self, expr: Expr) -> bool:
+        """Whether an exponent is of constants other than zero: nothing then has to be chosen for its power.
+
+        Where all exponents are the same, LLVM would branch at that, and do nothing beside other numbers.
+        """
+        access = self._read(expr) if expr.op == "read" else None
+        array = None if access is None or access.fill is not None else self.constants.get(access.operand)
+        return array is not None and bool((array != 0).all())
 
     def _term(self, value: Expr, less: int) -> tuple[Term | None, int]:
         """`value - less` as a term that is shifted left: what does not wrap is taken apart."""
