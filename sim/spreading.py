@@ -4,16 +4,18 @@ By rows every core needs all weights, and takes a few rows from its neighbours; 
 own weights, and takes what all others have made. So early layers like the one, late ones the other: `best`
 follows the network in both ways, shares every group in the way in which it took less, or changes the way but
 once, since cores take more from each other where it changes; and takes what ends first: one of these, or
-everything on one core. All this is done for lesser machines, too, whose plans this one runs: those with fewer
-cores are among them where what is best looks as if it might be better without some.
+everything on one core. All this is done for lesser machines, too, whose plans this one runs: they have less
+of what a plan uses, so that machines with more of what it does not use look at the same ones. Those with
+fewer cores are among them where what is best looks as if it might be better without some; and where there is
+a level 2, everything is looked for without it, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, count, islice, permutations, product, takewhile
-from operator import ne
+from itertools import accumulate, count, islice, permutations, takewhile
+from math import inf
 from typing import NamedTuple
 
 from sim.ahead import WORTH, Shares, comes_ahead, members_of, spans_of
@@ -23,6 +25,7 @@ from sim.machine.machine import Machine
 from sim.machine.parts import Split
 from sim.planning import estimator
 from sim.report.report import Report
+from sim.report.values import moved
 from tiling.choose import Estimate
 from tiling.cores import Way, on_one_core
 from tiling.nest import Nest
@@ -41,23 +44,34 @@ def spread(
     target: Target | None = None,
 ) -> SpreadProgram | Infeasible:
     """The program of all cores of a machine; `target` is of a core, if it is not what the machine says."""
-    spreader = _Spreader(nests, operands, machine, target or machine.target)
+    starts = [WHOLE] if machine.level2 is None else [WHOLE, Lesser(level2=False)]
+    spreaders = [_Spreader(nests, operands, machine, target or machine.target, start) for start in starts]
     match split or machine.planner.split:
         case "best":
-            return spreader.best()
+            return _best(spreaders)
         case "pipeline":
-            return spreader.pipeline()
+            return spreaders[0].pipeline()
         case way:
-            return spreader.planned([way] * len(nests))
+            return spreaders[0].planned([way] * len(nests))
+
+
+def _best(spreaders: Sequence[_Spreader]) -> SpreadProgram | Infeasible:
+    """The fastest program that any of them finds."""
+    for spreader in spreaders:
+        infeasible = spreader.search()
+        if infeasible is not None:
+            return infeasible
+    return min((spreader.least for spreader in spreaders), key=lambda one: one.cycles).program
 
 
 WAYS: tuple[Way, ...] = ("rows", "channels")
-APART, RATES = 4, 3
-"""Lesser bandwidths that plans are made for are powers of this, and so many."""
-LESSER = 96
+APART, RATES, AMPLE = 4, 3, 16
+"""Lesser bandwidths that plans are made for are powers of this, and so many; so many times what is used is
+no less."""
+LESSER = 72
 """Lesser machines that are looked at, for so many groups in all."""
-LEAST, ROOMS = 10, 3
-"""Lesser rooms in scratchpads are powers of two, of this one or higher, and so many."""
+LEAST = 10
+"""Lesser rooms in scratchpads are powers of two, of this one or higher."""
 NEAR = 3
 """So many of the best programs, and counts of idle cores, are looked at more closely."""
 
@@ -108,30 +122,6 @@ class Core(NamedTuple):
     known: Known
 
 
-def lesser_than(machine: Machine, idle: int = 0) -> list[Lesser]:
-    """Machines that are less than this one, which runs their plans; first those that are less in one way.
-
-    All have so many idle cores. Less room, and more of the bandwidth than a core's share, come later.
-    """
-    rate, channels = machine.offchip.bandwidth_bytes_per_second or 0.0, machine.dma.channels
-    busy = machine.cores - idle
-    powers = list(takewhile(lambda power: power * busy < rate, (float(APART**n) for n in count())))
-    rooms = takewhile(lambda size: size < machine.core.scratchpad.bytes, (1 << n for n in count(LEAST)))
-    every = product(
-        [None, *[*rooms][-ROOMS:]],
-        [None, 1] if channels > 1 else [None],
-        [True, False] if machine.level2 is not None else [True],
-        [None, *powers[-RATES:], *([rate] if rate and busy > 1 else [])],
-    )
-    found = [Lesser(channels, level2, rate, idle, room) for room, channels, level2, rate in every]
-
-    def ways(one: Lesser) -> int:
-        unsure = (one.room is not None) + (one.rate is not None and one.rate == rate)
-        return unsure + sum(map(bool, map(ne, one, WHOLE)))
-
-    return sorted(found, key=ways)[1:]
-
-
 def core_for(machine: Machine, target: Target, lesser: Lesser, alone: bool) -> Core:
     """A core as plans see it, with its share of the bandwidth if it is not alone."""
     core, rate = machine.core, machine.core.offchip.bandwidth_bytes_per_second
@@ -149,9 +139,15 @@ class _Spreader:
     """A network and a machine, and the ways that have been followed."""
 
     def __init__(
-        self, nests: Sequence[Nest], operands: Mapping[str, Operand], machine: Machine, target: Target
+        self,
+        nests: Sequence[Nest],
+        operands: Mapping[str, Operand],
+        machine: Machine,
+        target: Target,
+        start: Lesser,
     ) -> None:
         self.nests, self.operands, self.machine, self.target = nests, operands, machine, target
+        self.start = start
         self.found: list[_Found] = []
         self.cores: dict[tuple[Lesser, bool], Core] = {}
         self.tries = 1 + LESSER // max(len(nests), 1)
@@ -159,7 +155,7 @@ class _Spreader:
     @property
     def least(self) -> _Found:
         """The fastest so far."""
-        return min(self.found, key=lambda one: one.cycles)
+        return self._least_of(lambda _: True)
 
     def planned(
         self, ways: Sequence[Way], lesser: Lesser = WHOLE, ahead: Shares | None = None
@@ -186,8 +182,8 @@ class _Spreader:
         )
         return made if isinstance(made, Infeasible) else replace(made, channels=lesser.channels)
 
-    def best(self) -> SpreadProgram | Infeasible:
-        """The fastest of some: those of the machine, and those that a lesser one would have.
+    def search(self) -> Infeasible | None:
+        """Follow some programs: those of the machine, and those that a lesser one would have.
 
         An estimate sees no other cores: what keeps a core busy may make the others wait for the memory.
         """
@@ -198,26 +194,64 @@ class _Spreader:
         for idle in self._idle():
             self._search_all(idle)
             self._follow_ahead(idle)
-        return self.least.program
+        return None
 
     def _search_all(self, idle: int) -> Infeasible | None:
         """Search with so many idle cores, and for lesser machines that have as many."""
-        infeasible = self._search(Lesser(idle=idle))
+        start = self.start._replace(idle=idle)
+        infeasible = self._search(start)
         if infeasible is not None:
             return infeasible
-        for lesser in islice(lesser_than(self.machine, idle), self.tries):
+        for lesser in islice(self._lesser(start), self.tries):
             if lesser.rate is lesser.room is None:
                 self._search(lesser)
             else:
                 self._follow_near(lesser)
         return None
 
+    def _lesser(self, start: Lesser) -> Iterator[Lesser]:
+        """Machines that are less in one way; then those that are so beside what is best so far."""
+        seen, bases = {start}, [start]
+        for base in bases:
+            for one in self._less_in_one_way(base):
+                if one not in seen:
+                    seen.add(one)
+                    yield one
+            best = self._least_of(lambda one: one.lesser.idle == start.idle).lesser
+            if best not in bases:
+                bases.append(best)
+
+    def _less_in_one_way(self, base: Lesser) -> Iterator[Lesser]:
+        """Machines with less of what the best program for one uses; each is followed before the next."""
+        machine, program = self.machine, self._least_of(lambda one: one.lesser == base)
+        busy, whole = machine.cores - base.idle, machine.offchip.bandwidth_bytes_per_second
+        if base.rate is None and whole:
+            below = min(whole / busy, AMPLE * _rate_used(program, machine))
+            yield from [base._replace(rate=rate) for rate in _powers(APART, below)[:RATES]]
+        if base.channels is None and machine.dma.channels > 1:
+            yield base._replace(channels=1)
+        if base.rate is None and whole and busy > 1:
+            yield base._replace(rate=whole)
+        if base.room is None:
+            used = max(core.scratch_bytes for core in program.program.cores)
+            for room in _powers(2, used):
+                if room < 1 << LEAST:
+                    return
+                yield (less := base._replace(room=int(room)))
+                found = [one.cycles for one in self.found if one.lesser == less]
+                if min(found, default=inf) > DOUBT * program.cycles:
+                    return
+
+    def _least_of(self, wanted: Callable[[_Found], bool]) -> _Found:
+        """The fastest so far of some programs."""
+        return min(filter(wanted, self.found), key=lambda one: one.cycles)
+
     def _idle(self) -> list[int]:
         """How many idle cores may be better: the best so far would not be much slower with so many."""
         least = self.least
         taken: dict[int, int] = {}
         for idle in islice(range(1, self.machine.cores - 1), self.tries):
-            for lesser in dict.fromkeys((WHOLE, least.lesser)):
+            for lesser in dict.fromkeys((self.start, least.lesser)):
                 made = self._followed(least.ways, lesser._replace(idle=idle))
                 if not isinstance(made, Infeasible):
                     taken[idle] = min(self.found[-1].cycles, taken.get(idle, self.found[-1].cycles))
@@ -238,13 +272,19 @@ class _Spreader:
         return None
 
     def _follow_near(self, lesser: Lesser) -> None:
-        """Follow for a lower rate, or less room, what is near the best of machines else as this one."""
+        """Follow for a lower rate, or less room, what is near the best of machines else as this one.
+
+        That is the best first, and no more if it is far slower now.
+        """
         alike = [
             one for one in self.found if one.lesser == lesser._replace(rate=None, room=None)
         ] or self.found
         least = min(one.cycles for one in alike)
-        for ways in {one.cycles: one.ways for one in alike if one.cycles <= DOUBT * least}.values():
-            self._followed(ways, lesser)
+        near = {one.cycles: one.ways for one in alike if one.cycles <= DOUBT * least}
+        for _, ways in sorted(near.items()):
+            made = self._followed(ways, lesser)
+            if not isinstance(made, Infeasible) and self.found[-1].cycles > DOUBT * least:
+                return
 
     def _follow_ahead(self, idle: int) -> None:
         """Follow the best once more with constants that come ahead, as far as there are time and room."""
@@ -286,6 +326,17 @@ class _Spreader:
             enough = max(_stages(times, middle), default=0) < self.machine.cores
             low, high = (low, middle) if enough else (middle + 1, high)
         return self.planned(_stages(times, low))
+
+
+def _rate_used(found: _Found, machine: Machine) -> float:
+    """Bytes a second of the memory that a core has on the average, the one that moves most."""
+    most = max(moved(report.whole().traffic, "offchip") for report in found.reports)
+    return most / max(found.cycles, 1) * machine.clock_hz
+
+
+def _powers(base: int, below: float) -> list[float]:
+    """The powers of a number that are less than a bound, from the highest one on."""
+    return list(takewhile(lambda power: power < below, (float(base**n) for n in count())))[::-1]
 
 
 def _each(times: Sequence[Sequence[int]]) -> tuple[Way, ...]:
