@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from validating import apart, charges, copies, lowered, means, schedules, softmaxes, vela
-from validating.ethos import kind_of
+from validating.ethos import TRAFFIC_BOUND, kind_of
 from validating.facts import ROOT, Configuration
 
 import tosajit as tj
@@ -34,8 +34,6 @@ CONFIGURATIONS = (
     Configuration("ethos-u85-256", "Ethos_U85_SYS_DRAM_Mid", "Dedicated_Sram_384KB"),
 )
 BOUND = 0.05
-MORE = 0.02
-"""So much more may be moved."""
 PARTS = "plan", "copies", "charges", "machine"
 """What a difference is made of."""
 
@@ -94,7 +92,7 @@ class Pair:
     @property
     def sparing(self) -> bool:
         """Whether we move hardly more than Vela does."""
-        return self.our_bytes <= (1 + MORE) * self.their_bytes
+        return self.our_bytes <= (1 + TRAFFIC_BOUND) * self.their_bytes
 
 
 def main() -> int:
@@ -190,7 +188,7 @@ def summary(pairs: list[Pair]) -> Iterator[str]:
         own = _near([pair.ratio for pair in found])
         theirs = [pair.judged / pair.theirs for pair in found if pair.judged is not None]
         more = f"; with Vela's schedule {_near(theirs)}" if theirs else ""
-        sparing = f"; {sum(pair.sparing for pair in found)} move at most {MORE:.0%} more than Vela"
+        sparing = f"; {sum(pair.sparing for pair in found)} move at most {TRAFFIC_BOUND:.0%} more than Vela"
         yield f"{name:62}{len(found):>4} pairs, median {own}{more}{_parts(found)}{sparing}"
 
 

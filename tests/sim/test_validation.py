@@ -25,6 +25,9 @@ def test_a_figure_knows_whether_it_keeps_its_bound() -> None:
     assert Figure("a", 109, 100, bound=0.1).met
     assert Figure("a", 111, 100, bound=0.1).met is False
     assert Figure("a", 99, 100, relation="at most").met
+    assert Figure("a", 101, 100, relation="at most").met is False
+    assert Figure("a", 102, 100, relation="at most", bound=0.02).met
+    assert Figure("a", 103, 100, relation="at most", bound=0.02).met is False
     assert Figure("a", 99, 100, relation="exact").met is False
     assert Figure("a", 99, 100, relation="at least").met is False
     assert Figure("a", 101, 100, relation="at least").met

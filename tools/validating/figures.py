@@ -47,7 +47,7 @@ class Figure:
             case "exact":
                 return self.predicted == self.reference
             case "at most":
-                return self.predicted <= self.reference
+                return self.predicted <= self.reference * (1 + (self.bound or 0))
             case "at least":
                 return self.predicted >= self.reference
             case _:

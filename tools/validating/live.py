@@ -13,7 +13,7 @@ from statistics import median
 import vela_live
 from held_out_networks import SEED
 
-from validating.ethos import kind_of, machine_of
+from validating.ethos import TRAFFIC_BOUND, kind_of, machine_of
 from validating.figures import Figure, Table
 
 TEXT = """Vela 5.2.0, run for this page on small networks of many kinds (`tools/kernel_networks.tar.xz` and
@@ -165,12 +165,12 @@ def moved(pairs: Sequence[vela_live.Pair]) -> Iterator[str]:
     more = sorted((one for one in pairs if not one.sparing), key=_more, reverse=True)
     yield (
         f"Over the port of the second memory, {len(pairs) - len(more)} of {len(pairs)} pairs move at most"
-        f" {vela_live.MORE:.0%} more bytes than with Vela's schedule; plans are for time, and"
+        f" {TRAFFIC_BOUND:.0%} more bytes than with Vela's schedule; plans are for time, and"
         ' `objective="traffic"` has others.'
     )
     known = [one for one in pairs if one.scheduled is not None]
-    less = sum(one.our_bytes <= (1 + vela_live.MORE) * one.scheduled_bytes for one in known)
-    least = sum(one.least_bytes <= (1 + vela_live.MORE) * one.scheduled_bytes for one in known)
+    less = sum(one.our_bytes <= (1 + TRAFFIC_BOUND) * one.scheduled_bytes for one in known)
+    least = sum(one.least_bytes <= (1 + TRAFFIC_BOUND) * one.scheduled_bytes for one in known)
     yield (
         f"By our own count of what both schedules move, {less} of {len(known)} do, and"
         f' {least} with `objective="traffic"`.'

@@ -159,7 +159,7 @@ def bound(figure: Figure) -> str:
         case "exact":
             return "="
         case "at most":
-            return "≤"
+            return "≤" if figure.bound is None else f"≤ +{figure.bound:.0%}"
         case "at least":
             return "≥"
         case _:
