@@ -227,7 +227,7 @@ class _Spreader:
         busy, whole = machine.cores - base.idle, machine.offchip.bandwidth_bytes_per_second
         if base.rate is None and whole:
             below = min(whole / busy, AMPLE * _rate_used(program, machine))
-            yield from [base._replace(rate=rate) for rate in _powers(APART, below)[:RATES]]
+            yield from [base._replace(rate=rate) for rate in reversed(_powers(APART, below)[:RATES])]
         if base.channels is None and machine.dma.channels > 1:
             yield base._replace(channels=1)
         if base.rate is None and whole and busy > 1:
