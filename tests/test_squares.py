@@ -19,7 +19,7 @@ from tests.summing import summed
 from tests.test_contract_kernels import LIBRARIES, SOME, Guarded, guarded, run, seeds
 from tests.test_contract_kernels import address as address_of
 from tests.test_plain_kernels import SETS
-from tests.test_winograd import OUTPUT, shape
+from tests.test_winograd import OUTPUT, dilated, each_dilation, shape
 from tosajit import ops
 from tosajit.arrays import Array
 from tosajit.host.squares import within_bounds
@@ -254,27 +254,12 @@ def test_local_bounds_and_infinite_weights_take_all_products(about: dict[str, An
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize(
-    ("dilation", "pad", "parts"),
-    [
-        ((2, 2), (2, 2, 2, 2), 4),
-        ((1, 3), (1, 1, 2, 4), 3),
-        ((2, 1), (0, 3, 1, 1), 2),
-        ((4, 5), (4, 4, 5, 5), 0),
-    ],
-)
+@each_dilation
 def test_dilated_ones_are_done_in_parts_if_these_are_few(
     dilation: tuple[int, int], pad: tuple[int, ...], parts: int, threads: int
 ) -> None:
-    gaps = 1, *dilation
-    channels, outputs = 64, 20 if parts else 32  # with gaps in registers, pixels would meet all taps
-    extents = (27 + pad[0] + pad[1] - 2 * dilation[0], 22 + pad[2] + pad[3] - 2 * dilation[1])
-    g = replace(
-        shape((27, 22), (channels, outputs)),
-        output=(1, 1, *extents),
-        pad=(0, pad[0], pad[2]),
-        dilation=gaps,
-    )
+    channels = 64, 20 if parts else 32  # with gaps in registers, pixels would meet all taps
+    g = dilated(channels, dilation, pad)
     x, weights = drawn(g, 11)
     zero = np.zeros(1, np.float32)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -261,10 +261,7 @@ def test_sets_that_multiply_bytes_take_a_quarter_of_the_products(
     np.testing.assert_array_equal(result, exact[:, 0].astype(np.int32))
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("rescaled", [False, True])
-@pytest.mark.parametrize("outputs", [20, 40])
-@pytest.mark.parametrize(
+each_dilation = pytest.mark.parametrize(
     ("dilation", "pad", "parts"),
     [
         ((2, 2), (2, 2, 2, 2), 4),
@@ -273,6 +270,24 @@ def test_sets_that_multiply_bytes_take_a_quarter_of_the_products(
         ((4, 5), (4, 4, 5, 5), 0),
     ],
 )
+"""Dilations and paddings of 27 × 22 pixels, and in how many parts these are done; 0 if they are too many."""
+
+
+def dilated(channels: tuple[int, int], dilation: tuple[int, int], pad: Sequence[int]) -> Geometry:
+    """The shape of such a convolution of 3 × 3 taps."""
+    extents = (27 + pad[0] + pad[1] - 2 * dilation[0], 22 + pad[2] + pad[3] - 2 * dilation[1])
+    return replace(
+        shape((27, 22), channels),
+        output=(1, 1, *extents),
+        pad=(0, pad[0], pad[2]),
+        dilation=(1, *dilation),
+    )
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("rescaled", [False, True])
+@pytest.mark.parametrize("outputs", [20, 40])
+@each_dilation
 def test_dilated_ones_are_done_in_parts_if_these_are_few(
     dilation: tuple[int, int], pad: tuple[int, ...], parts: int, outputs: int, threads: int, rescaled: bool,
     monkeypatch: pytest.MonkeyPatch,
@@ -280,13 +295,7 @@ def test_dilated_ones_are_done_in_parts_if_these_are_few(
     if "avx2" not in available_sets():
         pytest.skip("this machine has no AVX2")
     monkeypatch.setenv("TOSAJIT_CPU", "avx2")
-    extents = (27 + pad[0] + pad[1] - 2 * dilation[0], 22 + pad[2] + pad[3] - 2 * dilation[1])
-    g = replace(
-        shape((27, 22), (32, outputs)),
-        output=(1, 1, *extents),
-        pad=(0, pad[0], pad[2]),
-        dilation=(1, *dilation),
-    )
+    g = dilated((32, outputs), dilation, pad)
     rng = np.random.default_rng(outputs)
     x, weights = integers(rng, np.int8, (1, 27, 22, 32)), integers(rng, np.int8, (outputs, 3, 3, 32))
     bias = integers(rng, np.int32, (outputs,)) >> 8
