@@ -227,14 +227,14 @@ class _Spreader:
         busy, whole = machine.cores - base.idle, machine.offchip.bandwidth_bytes_per_second
         if base.rate is None and whole:
             below = min(whole / busy, AMPLE * _rate_used(program, machine))
-            yield from [base._replace(rate=rate) for rate in reversed(_powers(APART, below)[:RATES])]
+            yield from [base._replace(rate=rate) for rate in _powers(APART, below)[-RATES:]]
         if base.channels is None and machine.dma.channels > 1:
             yield base._replace(channels=1)
         if base.rate is None and whole and busy > 1:
             yield base._replace(rate=whole)
         if base.room is None:
             used = max(core.scratch_bytes for core in program.program.cores)
-            for room in _powers(2, used):
+            for room in reversed(_powers(2, used)):
                 if room < 1 << LEAST:
                     return
                 yield (less := base._replace(room=int(room)))
@@ -335,8 +335,8 @@ def _rate_used(found: _Found, machine: Machine) -> float:
 
 
 def _powers(base: int, below: float) -> list[float]:
-    """The powers of a number that are less than a bound, from the highest one on."""
-    return list(takewhile(lambda power: power < below, (float(base**n) for n in count())))[::-1]
+    """The powers of a number that are less than a bound, from the lowest one on."""
+    return list(takewhile(lambda power: power < below, (float(base**n) for n in count())))
 
 
 def _each(times: Sequence[Sequence[int]]) -> tuple[Way, ...]:
