@@ -217,8 +217,8 @@ def test_integers_of_64_bits_are_computed_in_32_if_that_is_wanted() -> None:
     assert found.tolist() == [-7, 2, (1 << 31) - 1]
 
 
-def test_only_modules_are_narrowed() -> None:
-    with pytest.raises(tj.FileError, match="narrow is given, but only MLIR modules compute in types"):
+def test_only_modules_and_onnx_models_are_narrowed() -> None:
+    with pytest.raises(tj.FileError, match="narrow is given, but only MLIR and ONNX have types to narrow"):
         tj.load(tj.samples.path("ds_cnn"), narrow=True)
 
 

@@ -451,10 +451,49 @@ def test_a_graph_inside_of_itself_is_bounded() -> None:
 
 
 def test_what_an_output_cannot_be_is_told() -> None:
-    with pytest.raises(tj.ModelError, match="TOSA has no type for float64"):
+    with pytest.raises(tj.ModelError, match="TOSA has no type for float64; give narrow=True"):
         tj.load(single("Identity", {"_c": np.ones(2)}))
     with pytest.raises(tj.ModelError, match=r"its shape \[0\] has no elements"):
         tj.load(single("Shape", {"x": X}, 1, 18, start=2, end=1))
+
+
+THIRD = np.array(1 / 3)
+
+
+def _softmax_in_float64() -> bytes:
+    nodes = [
+        RawNode("Mul", ["third", "third"], ["ninth"]),
+        RawNode("Cast", ["x"], ["wide"], {"to": int(Type.FLOAT64)}),
+        RawNode("Mul", ["wide", "ninth"], ["less"]),
+        RawNode("Add", ["less", "b"], ["sum"]),
+        RawNode("Softmax", ["sum"], ["y"], {"axis": -1}),
+    ]
+    inputs = [RawValue("x", X.shape), RawValue("b", (3,), Type.FLOAT64)]
+    return model(RawGraph(nodes, inputs, [RawValue("y"), RawValue("ninth")], {"third": THIRD}))
+
+
+def test_float64_is_computed_in_float32_if_that_is_wanted() -> None:
+    with pytest.raises(tj.ModelError, match="TOSA has no type for float64; give narrow=True") as refused:
+        tj.load(_softmax_in_float64())
+    assert [one.node for one in refused.value.refusals] == ["b", "wide"]
+    b = np.array([1, -1, 0.5], np.float32)
+    y, ninth = run(_softmax_in_float64(), X, b, narrow=True)
+    powers = np.exp(X.astype(np.float64) / 9 + b)
+    np.testing.assert_allclose(y, powers / powers.sum(-1, keepdims=True), rtol=1e-6)
+    assert (y.dtype, ninth.dtype, ninth) == (np.float32, np.float32, np.float32(THIRD * THIRD))
+
+
+def test_constants_of_float64_are_computed_when_the_model_is_read() -> None:
+    nodes = [
+        RawNode("Shape", ["x"], ["extents"]),
+        RawNode("Cast", ["extents"], ["wide"], {"to": int(Type.FLOAT64)}),
+        RawNode("Mul", ["wide", "third"], ["parts"]),
+        RawNode("ReduceSum", ["parts"], ["all"], {"keepdims": 0}),
+        RawNode("Cast", ["all"], ["scale"], {"to": int(Type.FLOAT32)}),
+        RawNode("Mul", ["x", "scale"], ["y"]),
+    ]
+    data = model(RawGraph(nodes, [RawValue("x", X.shape)], [RawValue("y")], {"third": THIRD}))
+    np.testing.assert_array_equal(run(data, X), X * np.float32(5 * THIRD))
 
 
 def test_an_output_that_nothing_gives_is_told() -> None:

@@ -215,7 +215,7 @@ def _reading(parser: ArgumentParser) -> None:
         help="shape of an input that the model leaves open; can be repeated (default: a batch of 1)",
     )
     parser.add_argument(
-        "--narrow", action="store_true", help="compute in 32 bits what an MLIR module does in 64"
+        "--narrow", action="store_true", help="compute in 32 bits what MLIR or an ONNX model does in 64"
     )
 
 

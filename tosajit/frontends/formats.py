@@ -58,7 +58,8 @@ def load(
     axes: they are no inputs of the graph.
 
     `function` or `signature` chooses a function of an MLIR module: `main` or the only one, if none is named.
-    `narrow` computes in float32 and int32 what the module computes in float64 and int64.
+    `narrow` computes in float32 and int32 what the module computes in float64 and int64; of an ONNX model,
+    whose int64 is int32 anyhow, in float32.
 
     An NNEF model is a folder with `main.sknd`, or a `.sknd` file. `graph` or `signature` names one of its
     graphs (the first, if none is named), and further keywords give its attributes values: `batch=4`.
@@ -78,8 +79,8 @@ def load(
         if _is_mlir(bytes(memoryview(source)[:_SEEN])):
             _refuse_constants(constants)
             return _of_mlir(source, function or signature, shapes, "the text", narrow)
-        _refuse_function(function, narrow)
-        return load_bytes(source, signature, shapes, constants=constants)
+        _refuse_function(function)
+        return load_bytes(source, signature, shapes, constants=constants, narrow=narrow)
     if _is_nnef(Path(source)):
         from tosajit.frontends.nnef.loading import Choice, load_model
 
@@ -96,8 +97,8 @@ def load(
         if Path(source).suffix == ".mlir" or _is_mlir(bytes(data[:_SEEN])):
             _refuse_constants(constants)
             return _of_mlir(data, function or signature, shapes, str(source), narrow)
-        _refuse_function(function, narrow)
-        return load_bytes(data, signature, shapes, Path(source).parent, constants)
+        _refuse_function(function)
+        return load_bytes(data, signature, shapes, Path(source).parent, constants, narrow)
 
 
 @keeps_garbage
@@ -107,14 +108,17 @@ def load_bytes(
     shapes: Shapes | None = None,
     folder: Path | None = None,
     constants: Constants | None = None,
+    narrow: bool = False,
 ) -> Graph:
     """The graph of a model of any format that can be read; `folder` is where files are that it names."""
     head = bytes(memoryview(data)[:_SEEN])
+    if narrow and not _is_onnx(head):
+        raise FileError("narrow is given, but only MLIR and ONNX have types to narrow")
 
     def lower() -> Graph:
-        return _lowered(data, head, signature, shapes, folder, constants)
+        return _lowered(data, head, signature, shapes, folder, constants, narrow)
 
-    if head[4:8] == b"TOSA" or constants is not None:
+    if head[4:8] == b"TOSA" or constants is not None or narrow:
         return lower()
     from tosajit.frontends.kept import through_cache
 
@@ -129,6 +133,7 @@ def _lowered(
     shapes: Shapes | None,
     folder: Path | None,
     constants: Constants | None,
+    narrow: bool,
 ) -> Graph:
     if is_graph_def(head):
         _refuse_signature(signature)
@@ -143,7 +148,7 @@ def _lowered(
         _refuse_signature(signature)
         from tosajit.frontends.onnx.lowering import graph_of as graph_of_onnx
 
-        return graph_of_onnx(data, shapes, folder, constants)
+        return graph_of_onnx(data, shapes, folder, constants, narrow)
     if head.startswith(b"PK\x03\x04"):
         _refuse_signature(signature)
         from tosajit.frontends.torch.saved import graph_of as graph_of_torch
@@ -200,9 +205,7 @@ def _refuse_constants(constants: Constants | None) -> None:
         raise FileError("constants are given, but only ONNX models have inputs that may be known beforehand")
 
 
-def _refuse_function(function: str | None, narrow: bool) -> None:
-    if narrow:
-        raise FileError("narrow is given, but only MLIR modules compute in types that may be narrowed")
+def _refuse_function(function: str | None) -> None:
     if function is not None:
         raise FileError(f"function is {function!r}, but only MLIR modules have functions to choose from")
 

@@ -25,6 +25,7 @@ from tosajit.frontends.frame.tidy import tidied
 from tosajit.frontends.frame.walk import Lowering, Unlowered
 from tosajit.frontends.onnx import records
 from tosajit.frontends.onnx.integers import on_integers
+from tosajit.frontends.onnx.narrowing import narrow_operand, narrow_record, narrow_type
 from tosajit.frontends.onnx.node import Node, Operand, dtype_of, kind_of
 from tosajit.frontends.onnx.older import FIRST_NEW, renewed
 from tosajit.frontends.onnx.operators import DECLARATIONS
@@ -48,13 +49,20 @@ Constants: TypeAlias = Mapping[str, ArrayLike]
 
 
 def graph_of(
-    data: Bytes, shapes: Shapes | None = None, folder: Path | None = None, constants: Constants | None = None
+    data: Bytes,
+    shapes: Shapes | None = None,
+    folder: Path | None = None,
+    constants: Constants | None = None,
+    narrow: bool = False,
 ) -> Lowered:
-    """The graph of a model; `folder` is where the files are that it names."""
-    return lowered(read_model(data, folder), shapes or {}, constants or {})
+    """The graph of a model; `folder` is where the files are that it names.
+
+    `narrow` has what is float64 computed in float32.
+    """
+    return lowered(read_model(data, folder), shapes or {}, constants or {}, narrow)
 
 
-def lowered(model: Model, shapes: Shapes, constants: Constants) -> Lowered:
+def lowered(model: Model, shapes: Shapes, constants: Constants, narrow: bool = False) -> Lowered:
     """The graph of a model that has been read."""
     version = model.opsets.get("", NEWEST)
     if not OLDEST <= version <= NEWEST:
@@ -65,7 +73,7 @@ def lowered(model: Model, shapes: Shapes, constants: Constants) -> Lowered:
     if not model.graph.outputs:
         raise FileError("the model has no output")
     trace = Trace()
-    lowering = Lowering(model, Proportion(trace, model.operators, model.size))
+    lowering = ModelLowering(model, Proportion(trace, model.operators, model.size), narrow)
     walk, ends = Walk(lowering, trace, model.opsets), Ends(trace)
     inputs = [one for one in model.graph.inputs if one.name not in model.graph.constants]
     check_names(shapes, [one.name for one in inputs])
@@ -105,12 +113,20 @@ def _named(value: records.Value, known: Mapping[str, int]) -> tuple[int, ...] | 
     return tuple(known.get(one, -1) if isinstance(one, str) else one for one in value.shape)
 
 
+class ModelLowering(Lowering[Model]):
+    """What the graphs of a model share, and whether float64 is computed in float32."""
+
+    def __init__(self, model: Model, proportion: Proportion, narrow: bool) -> None:
+        super().__init__(model, proportion)
+        self.narrow = narrow
+
+
 class Walk:
     """One graph or function on its way into a trace."""
 
     def __init__(
         self,
-        lowering: Lowering[Model],
+        lowering: ModelLowering,
         trace: Trace,
         opsets: Mapping[str, int],
         prefix: str = "",
@@ -150,11 +166,12 @@ class Walk:
             if 0 in found:
                 self._leave_out(given, found)
                 return
-            is_byte = given.type is Type.UINT8
-            dtype = INT8 if is_byte else dtype_of(given.type)
-            tensor = ends.take(given.name, dtype, found, given.type.label, UNSIGNED if is_byte else None)
+            kind = narrow_type(given.type) if self.lowering.narrow else given.type
+            is_byte = kind is Type.UINT8
+            dtype = INT8 if is_byte else dtype_of(kind)
+            tensor = ends.take(given.name, dtype, found, kind.label, UNSIGNED if is_byte else None)
             value = Unsigned.of(tensor) if is_byte else tensor
-            self.values[given.name] = Operand(self.trace, value, given.type, given.name)
+            self.values[given.name] = Operand(self.trace, value, kind, given.name)
             self.refused.discard(given.name)
 
     def fix(self, given: records.Value, elements: ArrayLike) -> None:
@@ -187,7 +204,8 @@ class Walk:
     def give(self, name: str, ends: Ends) -> None:
         """Make a result an output of the graph."""
         with self.lowering.refusals.collecting(name, "output"):
-            found = leaving(self.operand(name), name)
+            operand = self.operand(name)
+            found = leaving(narrow_operand(operand) if self.lowering.narrow else operand, name)
             if isinstance(found.value, Bounded):
                 ends.give(found.value.whole, name, found.type.label, found.value.inside)
                 return
@@ -262,13 +280,18 @@ class Walk:
         name: str,
     ) -> tuple[Value | Operand, ...]:
         """The results of a node: folded where they follow from constants, else written as TOSA."""
+        foldable = all(one is None or one.is_foldable for one in operands)
+        by_numpy = foldable and declared.fold is not None
+        if self.lowering.narrow and not by_numpy:
+            operands = tuple(None if one is None else narrow_operand(one) for one in operands)
+            record = narrow_record(record)
         typed = operands[declared.typed] if len(operands) > declared.typed else None
-        declared.check(version, None if typed is None else typed.type.label)
+        is_wide = typed is not None and typed.type is Type.FLOAT64
+        declared.check(version, None if typed is None or (is_wide and by_numpy) else typed.type.label)
         takers = frozenset(taker for output in record.outputs for taker in self.takers[output])
         node = Node(record, operands, self.trace, version, Inside(self, name), takers)
         if version < FIRST_NEW and not record.domain:
             node = renewed(node)
-        foldable = all(one is None or one.is_foldable for one in operands)
         with np.errstate(all="ignore"):
             found = on_integers(node, declared) if not record.domain else None
             if found is None:

@@ -49,7 +49,8 @@ def dtype_of(kind: Type) -> DType:
     """The type of TOSA that stands for one of ONNX."""
     found = DTYPES.get(kind)
     if found is None:
-        raise Refused(f"TOSA has no type for {kind.label}")
+        remedy = "give narrow=True to compute in float32" if kind is Type.FLOAT64 else ""
+        raise Refused(f"TOSA has no type for {kind.label}", remedy)
     return found
 
 
