@@ -136,3 +136,9 @@ def test_cores_share_a_layer_in_the_way_of_a_lesser_machine_where_that_is_faster
 ) -> None:
     """Only ways near the best of its own plans were tried with those of a lesser machine: +86 %."""
     assert roomier(seed, drawing.layer(seed)[1], factor, law) <= 1.005
+
+
+@pytest.mark.parametrize(("seed", "factor"), [(551082, 2), (531081, 1.25)])
+def test_a_level_2_that_is_as_fast_as_the_memory_costs_nothing(seed: int, factor: float) -> None:
+    """Plans that used it took 0.65 % longer, as they left the other memory less to do beside it."""
+    assert roomier(seed, drawing.network(seed)[1], factor, "level 2") <= 1.005

@@ -44,14 +44,46 @@ def plan(
     With an `estimate` of how long a section takes, each group gets the tile and the buffers that it likes
     best; without one, those that move the fewest bytes. Of programs that are about as good, a `judge` of
     whole ones has the last word. What other plans for the target with the estimate found may be `known`.
-    Constants that shall come `ahead` of their group do so if there is room, and spare its time.
+    Constants that shall come `ahead` of their group do so if there is room, and spare its time. Few groups
+    that do about as well without level 2 are planned without it, too: both memories work beside each other.
     """
     if target.scratch_bytes is None:
         return in_place(nests, operands, target)
     known = known or Known()
+    found = _best(_looked_at(nests, operands, target, estimate, known, ahead), judge)
+    if judge is None or isinstance(found, Infeasible) or not found.level2_bytes or len(nests) > FEW:
+        return found
+    cost, direct = judge(found), _without_level2(found)
+    if judge(direct)[0] > DOUBT * cost[0]:
+        return found
+    other = _best(_looked_at(nests, operands, direct.target, estimate, known, ahead), judge)
+    if isinstance(other, Infeasible):
+        return found
+    return (found, replace(other, target=target))[preferred([cost, judge(other)])]
+
+
+def _without_level2(program: Program) -> Program:
+    """A program that finds off-chip what it had in level 2."""
+    operands = {
+        name: replace(one, place="offchip", offset=0) if one.place == "level2" else one
+        for name, one in program.operands.items()
+    }
+    target = replace(program.target, level2_bytes=0)
+    return replace(program, target=target, operands=operands, level2_bytes=0)
+
+
+def _looked_at(
+    nests: Sequence[Nest],
+    operands: Mapping[str, Operand],
+    target: Target,
+    estimate: Estimate | None,
+    known: Known,
+    ahead: Ahead | None,
+) -> list[Timed]:
+    """Programs that may be best, with their times as estimated."""
     striped, buffers, surely = cascade.weighed(nests, operands, target)
     if len(striped) == len(nests) or target.cores > 1:
-        return _best(_planned(nests, operands, target, estimate, known, ahead), judge)
+        return _planned(nests, operands, target, estimate, known, ahead)
     found = _planned(striped, buffers, target, estimate, known)
     if not surely or len(nests) <= FEW:
         whole = _planned(nests, operands, target, estimate, known)
@@ -59,7 +91,7 @@ def plan(
         if estimate is not None and _least(whole) <= _least(found):
             found += _in_other_stripes(nests, operands, target, estimate, known, len(striped))
         found = [*whole, *found]
-    return _best(found, judge)
+    return found
 
 
 def _in_other_stripes(
