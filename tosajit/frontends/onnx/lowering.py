@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -29,6 +28,7 @@ from tosajit.frontends.onnx.narrowing import narrow_operand, narrow_record, narr
 from tosajit.frontends.onnx.node import Node, Operand, dtype_of, kind_of
 from tosajit.frontends.onnx.older import FIRST_NEW, renewed
 from tosajit.frontends.onnx.operators import DECLARATIONS
+from tosajit.frontends.onnx.order import needed, used
 from tosajit.frontends.onnx.reader import read_model
 from tosajit.frontends.onnx.records import Attribute, Graph, Model, Parameter
 from tosajit.frontends.onnx.schema import NEWEST, OLDEST, STORAGE, Type
@@ -220,15 +220,15 @@ class Walk:
     def run(self, nodes: Sequence[records.Node], wanted: Iterable[str]) -> None:
         """Lower the nodes that results need; what uses a refused one is looked at as well."""
         wanted = list(wanted)
-        needed = _needed(nodes, wanted)
-        self.uses.update(name for node in needed for name in node.inputs)
+        inside = needed(nodes, wanted)
+        self.uses.update(name for node in inside for name in node.inputs)
         self.uses.update(wanted)
-        for node in needed:
-            for name in _used(node):
+        for node in inside:
+            for name in used(node):
                 self.takers[name].add(_operator(node))
         for name in wanted:
             self.takers[name].add("")
-        for node in needed:
+        for node in inside:
             self.lowering.proportion.spend()
             name, done = f"{self.prefix}{node.name}", False
             with suppress(Unlowered), self.lowering.refusals.collecting(name, _operator(node)):
@@ -387,38 +387,3 @@ class Inside:
 
 def _operator(record: records.Node) -> str:
     return f"{record.domain}.{record.op}" if record.domain else record.op
-
-
-def _needed(nodes: Sequence[records.Node], wanted: Iterable[str]) -> list[records.Node]:
-    """The nodes that results depend on, in order."""
-    names, found = set(wanted), []
-    for node in reversed(_ordered(nodes)):
-        if names.intersection(node.outputs):
-            found.append(node)
-            names.update(_used(node))
-    return found[::-1]
-
-
-def _ordered(nodes: Sequence[records.Node]) -> Sequence[records.Node]:
-    """Nodes behind those whose results they use: some converters leave them before.
-
-    What depends on itself stays where it is, and is refused there.
-    """
-    makers = {name: place for place, node in enumerate(nodes) for name in node.outputs if name}
-    needs = [{makers[name] for name in _used(node) if name in makers} for node in nodes]
-    if all(max(places, default=-1) < place for place, places in enumerate(needs)):
-        return nodes
-    try:
-        return [nodes[place] for place in TopologicalSorter(dict(enumerate(needs))).static_order()]
-    except CycleError:
-        return nodes
-
-
-def _used(node: records.Node) -> Iterator[str]:
-    """The names that a node uses, and the graphs inside of it."""
-    yield from node.inputs
-    for one in node.attributes.values():
-        if isinstance(one, Graph):
-            yield from (value.name for value in one.outputs)
-            for inner in one.nodes:
-                yield from _used(inner)
