@@ -348,6 +348,67 @@ def test_a_loop_of_known_turns_is_unrolled_and_collects() -> None:
     np.testing.assert_array_equal(seen, np.stack([2 * X, 3 * X, 4 * X]))
 
 
+def summing(axis: int) -> RawGraph:
+    """Rows or columns of `x` that are added up, as converters write it: by a number of their own."""
+    nodes = [
+        RawNode("Gather", ["x", "place"], ["element"], {"axis": axis}),
+        RawNode("Add", ["sum", "element"], ["sum_now"]),
+        RawNode("Add", ["place", "step"], ["next"]),
+        RawNode("Less", ["next", "end"], ["is_left"]),
+        RawNode("And", ["is_left", "on"], ["again"]),
+        RawNode("Mul", ["sum_now", "weight"], ["seen"]),
+    ]
+    inputs = [
+        RawValue("i", (), Type.INT64), RawValue("on", (), Type.BOOL), RawValue("place", (), Type.INT64),
+        RawValue("sum"), RawValue("weight"),
+    ]  # fmt: skip
+    outputs = [RawValue("again"), RawValue("next"), RawValue("sum_now"), RawValue("weight"), RawValue("seen")]
+    return RawGraph(nodes, inputs, outputs)
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 7), (3, 80), (0, 101)])
+def test_a_loop_of_many_turns_stays_one(start: int, end: int) -> None:
+    x = np.random.default_rng(end).normal(size=(3, 120)).astype(np.float32)
+    node = RawNode("Loop", ["most", "", "start", "zero", "w"], ["p", "s", "v", "all"], {"body": summing(1)})
+    held = {
+        "most": np.array((1 << 63) - 1), "start": np.array(start), "end": np.array(end), "step": np.array(1),
+        "zero": np.zeros(3, np.float32), "w": np.array([1, 2, 3], np.float32),
+    }  # fmt: skip
+    outputs = [RawValue("p"), RawValue("s"), RawValue("all")]
+    data = model(RawGraph([node], [RawValue("x", x.shape)], outputs, held))
+    place, last, seen = run(data, x)
+    sums = np.cumsum(x[:, start:end].T, 0, dtype=np.float64)
+    assert place == end
+    np.testing.assert_allclose(last, sums[-1], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(seen, sums * [1, 2, 3], rtol=1e-4, atol=1e-4)
+    assert any(one.operator.opcode == "WHILE_LOOP" for one in tj.load(data).nodes) == (end - start > 32)
+
+
+def test_a_loop_whose_shapes_grow_is_written_out() -> None:
+    body = RawGraph(
+        [RawNode("Concat", ["s", "x"], ["t"], {"axis": 0}), RawNode("Identity", ["on"], ["again"])],
+        [RawValue("i", (), Type.INT64), RawValue("on", (), Type.BOOL), RawValue("s")],
+        [RawValue("again"), RawValue("t")],
+    )
+    node = RawNode("Loop", ["count", "", "x"], ["y"], {"body": body})
+    data = model(RawGraph([node], [RawValue("x", X.shape)], [RawValue("y")], {"count": np.array(40)}))
+    np.testing.assert_array_equal(run(data, X), np.tile(X, (41, 1)))
+
+
+def test_a_loop_without_end_is_told() -> None:
+    body = RawGraph(
+        [], [RawValue("i", (), Type.INT64), RawValue("on", (), Type.BOOL), RawValue("s")],
+        [RawValue("on"), RawValue("s")],
+    )  # fmt: skip
+    data = model(
+        RawGraph(
+            [RawNode("Loop", ["", "", "x"], ["y"], {"body": body})], [RawValue("x", X.shape)], [RawValue("y")]
+        )
+    )
+    with pytest.raises(tj.FileError, match="in proportion to its file"):
+        tj.load(data)
+
+
 @pytest.mark.parametrize("turns", [0, 1, 5])
 def test_a_loop_of_unknown_turns_goes_round(turns: int) -> None:
     node = RawNode("Loop", ["count", "", "x"], ["y"], {"body": counting(False)})
@@ -364,22 +425,25 @@ def test_a_loop_of_unknown_turns_collects_nothing() -> None:
         tj.load(model(RawGraph([node], inputs, outputs)))
 
 
+@pytest.mark.parametrize("length", [3, 77])
 @pytest.mark.parametrize("back", [0, 1])
-def test_a_scan_goes_through_its_sequence_in_either_direction(back: int) -> None:
+@pytest.mark.parametrize("outward", [0, 1])
+def test_a_scan_goes_through_its_sequence_in_either_direction(back: int, length: int, outward: int) -> None:
+    x = np.arange(2 * length, dtype=np.float32).reshape(2, length)
     nodes = [RawNode("Add", ["s", "e"], ["t"]), RawNode("Identity", ["t"], ["seen"])]
     body = RawGraph(nodes, [RawValue("s", (2,)), RawValue("e", (2,))],
                     [RawValue("t", None), RawValue("seen", None)])  # fmt: skip
     node = RawNode(
         "Scan", ["start", "x"], ["last", "all"],
         {"body": body, "num_scan_inputs": 1, "scan_input_axes": [1], "scan_input_directions": [back],
-         "scan_output_axes": [-1]},
+         "scan_output_axes": [-1], "scan_output_directions": [outward]},
     )  # fmt: skip
     outputs = [RawValue("last", None), RawValue("all", None)]
     held = {"start": np.ones(2, np.float32)}
-    last, seen = run(model(RawGraph([node], [RawValue("x", (2, 3))], outputs, held)), X)
-    order = X[:, ::-1] if back else X
-    np.testing.assert_array_equal(last, 1 + X.sum(1))
-    np.testing.assert_array_equal(seen, 1 + np.cumsum(order, 1))
+    last, seen = run(model(RawGraph([node], [RawValue("x", x.shape)], outputs, held)), x)
+    sums = 1 + np.cumsum(x[:, ::-1] if back else x, 1)
+    np.testing.assert_array_equal(last, 1 + x.sum(1))
+    np.testing.assert_array_equal(seen, sums[:, ::-1] if outward else sums)
 
 
 def test_transposes_of_images_cancel() -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,7 @@ from tosajit.tracing.tensor import Tensor
 _HIGHEST_RANK = LEVELS["8K"].MAX_RANK
 
 
+T = TypeVar("T")
 Constants: TypeAlias = Mapping[str, ArrayLike]
 """The elements of inputs that are known when a model is read, by their names."""
 
@@ -335,6 +336,7 @@ class Walk:
 
     def inside(self, caller: str, graph: Graph, operands: Sequence[Operand]) -> tuple[Operand, ...]:
         """Lower a graph of a node on operands, into the trace that is being recorded."""
+        self.lowering.proportion.spend()
         trace = current_trace()
         assert trace is not None
         walk = Walk(self.lowering, trace, self.opsets, f"{caller}/", self, self.parameters, below(self.depth))
@@ -383,6 +385,10 @@ class Inside:
     def inside(self, graph: Graph, operands: Sequence[Operand], /) -> tuple[Operand, ...]:
         """Lower a graph on operands, into the trace that is being recorded."""
         return self.walk.inside(self.caller, graph, operands)
+
+    def tried(self, lower: Callable[[], T], /) -> T | None:
+        """What a lowering gives, or nothing if it is refused, which nobody is told then."""
+        return self.walk.lowering.tried(lower)
 
 
 def _operator(record: records.Node) -> str:

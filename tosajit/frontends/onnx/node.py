@@ -5,7 +5,7 @@ Integers of 64 bits, and those without sign, are int32 in the graph where their 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Protocol, TypeVar, get_args, get_origin
 
@@ -43,6 +43,7 @@ _KINDS = {storage: kind for kind, storage in STORAGE.items()}
 
 
 T = TypeVar("T", bound=Attributes)
+R = TypeVar("R")
 
 
 def dtype_of(kind: Type) -> DType:
@@ -112,6 +113,9 @@ class Graphs(Protocol):
 
     def inside(self, graph: records.Graph, operands: Sequence[Operand], /) -> tuple[Operand, ...]:
         """Lower a graph on operands, into the trace that is being recorded."""
+
+    def tried(self, lower: Callable[[], R], /) -> R | None:
+        """What a lowering gives, or nothing if it is refused, which nobody is told then."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
