@@ -16,8 +16,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
+from tosajit.kernels.loops import LOOPS, NO_HINTS, hints_of
 from tosajit.kernels.operations import CONTEXT, Typed, apply, cast, literal, plain, truth, unified
-from tosajit.kernels.sets.registry import cpu
 
 Names = dict[str, Typed]
 
@@ -47,16 +47,7 @@ COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
-
-
 ONE = ir.Constant(ir.IntType(64), 1)
-BESIDE = 4
-"""Registers of vectors that interleaved loops do at a time."""
-WORDS, HALF = 16, 8
-"""What a register of AVX-512 holds of words, and one of AVX2."""
-NO_HINTS: Mapping[str, int | bool] = {}
-LOOPS = ("range", "interleaved", "interleaved_at_need", "by_registers", "by_halves", "by_masks")
-"""What loops can go over."""
 
 
 class UntranslatableError(ValueError):
@@ -64,26 +55,6 @@ class UntranslatableError(ValueError):
 
     def __init__(self, node: ast.AST, why: str) -> None:
         super().__init__(f"line {getattr(node, 'lineno', 0)}: a kernel has scalars alone: {why}")
-
-
-def _hints(kind: str) -> Mapping[str, int | bool]:
-    """What LLVM is told of a loop of this kind.
-
-    It would do four registers of short rows at a time, which they do not have, and so come to what is for
-    the ends of long ones: half as wide. The end of a row takes as long as a register with masks, but no
-    CPU without AVX-512 has those. What are halves of its registers are whole ones of AVX2.
-
-    On a Zen 3 core interleaving made sines and logarithms take 0.8 of the time, GELU 0.88: the steps of one
-    register fill its scheduler.
-    """
-    features = cpu().features
-    few = "avx2" in features and "avx512vl" not in features
-    if kind == "interleaved" or (kind == "interleaved_at_need" and few):
-        return {"interleave.count": BESIDE}
-    if kind not in (("by_halves",) if few else ("by_registers", "by_masks")) or "avx2" not in features:
-        return NO_HINTS
-    one = {"vectorize.enable": True, "vectorize.width": HALF if few else WORDS, "interleave.count": 1}
-    return one | {"vectorize.predicate.enable": True} if kind == "by_masks" else one
 
 
 def translated(text: ast.Module, known: Mapping[str, Any], symbol: str) -> ir.Module:
@@ -279,7 +250,7 @@ class _Function:
                 flags = ("nsw",) if step is ONE else ()
                 self.names[counter] = Typed(types.int64, self.b.add(here.raw, step, flags=flags))
 
-        self._loop({counter} | _stored(body), test, run, _hints(kind))
+        self._loop({counter} | _stored(body), test, run, hints_of(kind))
         del self.names[counter]
 
     def _while(self, node: ast.While) -> None:
