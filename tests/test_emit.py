@@ -220,6 +220,25 @@ def test_long_rows_of_functions_are_done_by_several_registers_at_a_time(
     assert products == 8 * functions * (4 if beside else 1)
 
 
+@pytest.mark.parametrize(
+    ("extent", "functions", "loop"),
+    [
+        (75, 1, "overlapping_at_need"),
+        (75, 0, "range"),
+        (80, 1, "range"),
+        (257, 1, "range"),
+    ],
+)
+def test_rows_of_functions_that_fill_no_register_may_overlap(extent: int, functions: int, loop: str) -> None:
+    value = read(0, "f32")
+    for _ in range(functions):
+        value = call("exp_f32", value, type="f32")
+    source, target = (Access(name, "f32", (9, extent), identity(2)) for name in "ab")
+    source = replace(source, index=(Affine((1, 0)), Affine((0, -1), extent - 1)))
+    nest = Nest("map", (Axis("y", 9), Axis("x", extent)), (source,), (Write(target, value),), None, ("n",))
+    assert f"in {loop}(lo1, hi1)" in emit_section(section(nest)).source
+
+
 def test_sections_that_differ_in_names_alone_are_written_once(monkeypatch: pytest.MonkeyPatch) -> None:
     def called(nest: Nest, suffix: str) -> Nest:
         return map_accesses(nest, lambda access: replace(access, operand=access.operand + suffix))

@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tosajit.kernels.loops import overlaps
 from tosajit.kernels.native import llvm_text
 from tosajit.kernels.objects import compile_kernel
+from tosajit.kernels.sets.cpus import foreign
+from tosajit.kernels.sets.registry import compiling_for
 
 HEAD = (
     "import numpy as np\n"
     "from tosajit.kernels.intrinsics import by_halves, by_masks, by_registers, interleaved, "
-    "interleaved_at_need, load_i64, store_i64, store_f64, store_i8\n"
+    "interleaved_at_need, load_i64, overlapping_at_need, store_i64, store_f64, store_i8\n"
 )
 FUNCTIONS = """
 def first_multiple(n, limit):
@@ -66,6 +69,7 @@ def plain(body: str, a: int, b: int, functions: str = "") -> list[int]:
         "by_registers": range,
         "by_halves": range,
         "by_masks": range,
+        "overlapping_at_need": range,
     }
     exec(functions + "\n" + body, names)
     return [int(names["r"]), int(names["s"])]
@@ -84,6 +88,7 @@ BODIES = {
     "turns beside each other": "for i in interleaved(a, b):\n    r += i * i\n    s = s ^ i",
     "turns beside each other at need": "for i in interleaved_at_need(a, b):\n    r += i * i\n    s = s ^ i",
     "short loops": "for i in by_registers(0, b):\n    r += i * a\nfor i in by_masks(a, 19):\n    s += i",
+    "loops that could overlap": "for i in overlapping_at_need(a, 75):\n    r += i * b",
     "short loops of halves": "for i in by_halves(a, 24):\n    r += i * b",
     "a loop within a loop": "for i in range(a):\n    for j in range(i, b):\n        r += i * j\n    s += 1",
     "a loop over nothing": "for i in range(5, 5):\n    r = 9\nfor i in range(7, 2):\n    s = 9",
@@ -104,6 +109,34 @@ BODIES = {
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
 def test_a_kernel_computes_what_python_does(body: str, a: int, b: int) -> None:
     assert compiled(body, a, b) == plain(body, a, b)
+
+
+@pytest.mark.parametrize("kind", ["by_masks", "overlapping_at_need"])
+@pytest.mark.parametrize(("low", "high"), [(0, 19), (2, 21), (5, 13), (5, 12), (4, 4), (6, 3)])
+def test_points_of_a_row_that_fills_no_register_are_each_done(kind: str, low: int, high: int) -> None:
+    body = f"for i in {kind}(a, b):\n    store_i64(args, 4 + i, np.int64(3 * i + a))"
+    array = np.zeros(32, np.int64)
+    array[:2] = low, high
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(kernel(body)).address)(array.ctypes.data)
+    expected = [3 * i + low if low <= i < high else 0 for i in range(28)]
+    assert array[4:].tolist() == expected
+
+
+@pytest.mark.parametrize("kind", ["by_masks", "overlapping_at_need", "range"])
+def test_the_last_register_of_avx2_does_points_of_the_one_before(kind: str) -> None:
+    body = f"for i in {kind}(a, b):\n    store_i64(args, 2, reload_i64(args, 2) + 1)"
+    array = np.array([0, 19, 0, 0], np.int64)
+    source = kernel(body).replace("    store_i64(args, 2, np.int64(r))\n", "")
+    source = f"from tosajit.kernels.intrinsics import reload_i64\n{source}"
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(compile_kernel(source).address)(array.ctypes.data)
+    assert array[2] == (24 if overlaps(kind) else 19)
+
+
+@pytest.mark.parametrize(("name", "overlapping"), [("haswell", True), ("skylake-avx512", False)])
+def test_registers_overlap_where_there_are_no_masks(name: str, overlapping: bool) -> None:
+    with compiling_for(foreign("x86_64-unknown-linux-gnu", name)):
+        assert overlaps("by_masks") is overlapping
+        assert not overlaps("by_registers")
 
 
 @pytest.mark.parametrize(("a", "b"), [(3, 17), (4, 2), (7, 7)])

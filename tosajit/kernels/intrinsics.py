@@ -164,10 +164,11 @@ def _chosen(name: str, comparison: Callable[..., object]) -> Callable[..., int]:
     return _named(choose, name)
 
 
-interleaved = interleaved_at_need = by_registers = by_halves = by_masks = range
+interleaved = interleaved_at_need = by_registers = by_halves = by_masks = overlapping_at_need = range
 """What loops go over whose turns LLVM does beside each other, by several registers of vectors, on all CPUs or
-on those that need it; whose turns fill single registers, or halves of them with AVX-512; and those that masks
-leave some of a register out of."""
+on those that need it; whose turns fill single registers, or halves of them with AVX-512; those that masks
+leave some of a register out of, or whose last register does points of the one before on CPUs without masks;
+and those that do so there and are plain on others."""
 BUILTINS = {"min": _chosen("min", operator.lt), "max": _chosen("max", operator.gt)}
 """What Python has of itself, for two numbers; Numba's own take any number of them as a tuple."""
 

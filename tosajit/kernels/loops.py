@@ -1,6 +1,7 @@
 """The kinds of loops that a kernel's text can have, and what LLVM is told of each."""
 
-from collections.abc import Mapping
+import ast
+from collections.abc import Mapping, Sequence
 
 from tosajit.kernels.sets.registry import cpu
 
@@ -9,8 +10,28 @@ BESIDE = 4
 WORDS, HALF = 16, 8
 """What a register of AVX-512 holds of words, and one of AVX2."""
 NO_HINTS: Mapping[str, int | bool] = {}
-LOOPS = ("range", "interleaved", "interleaved_at_need", "by_registers", "by_halves", "by_masks")
+OVERLAPPING = ("by_masks", "overlapping_at_need")
+"""Loops over rows that do not fill their last register, whose turns need nothing of each other."""
+LOOPS = (
+    "range",
+    "interleaved",
+    "interleaved_at_need",
+    "by_registers",
+    "by_halves",
+    "one_by_one",
+    *OVERLAPPING,
+)
 """What loops can go over."""
+
+
+def overlaps(kind: str) -> bool:
+    """Whether the last register of a loop does points of the one before, as no masks can leave them out."""
+    return kind in OVERLAPPING and _has_avx2_alone()
+
+
+def _has_avx2_alone() -> bool:
+    features = cpu().features
+    return "avx2" in features and "avx512vl" not in features
 
 
 def hints_of(kind: str) -> Mapping[str, int | bool]:
@@ -18,16 +39,40 @@ def hints_of(kind: str) -> Mapping[str, int | bool]:
 
     It would do four registers of short rows at a time, which they do not have, and so come to what is for
     the ends of long ones: half as wide. The end of a row takes as long as a register with masks, but no
-    CPU without AVX-512 has those. What are halves of its registers are whole ones of AVX2.
+    CPU without AVX-512 has those (`overlapping`). What are halves of its registers are whole ones of AVX2.
 
     On a Zen 3 core interleaving made sines and logarithms take 0.8 of the time, GELU 0.88: the steps of one
     register fill its scheduler.
     """
-    features = cpu().features
-    few = "avx2" in features and "avx512vl" not in features
+    few = _has_avx2_alone()
+    if kind == "one_by_one":
+        return {"vectorize.enable": False, "unroll.disable": True}
     if kind == "interleaved" or (kind == "interleaved_at_need" and few):
         return {"interleave.count": BESIDE}
-    if kind not in (("by_halves",) if few else ("by_registers", "by_masks")) or "avx2" not in features:
+    if kind not in (("by_halves",) if few else ("by_registers", "by_masks")) or "avx2" not in cpu().features:
         return NO_HINTS
     one = {"vectorize.enable": True, "vectorize.width": HALF if few else WORDS, "interleave.count": 1}
     return one | {"vectorize.predicate.enable": True} if kind == "by_masks" else one
+
+
+def overlapping(name: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> ast.stmt:
+    """A loop over a row by whole registers of AVX2, the last of which ends where the row does.
+
+    It does some points again where a register with masks would leave them out. Parts of rows that fill no
+    register are done point by point.
+    """
+    low, high = map(ast.unparse, bounds)
+    text = f"""
+if {high} - {low} >= {HALF}:
+    for {name}_next in range({low}, {high}, {HALF}):
+        {name}_first = min({name}_next, {high} - {HALF})
+        for {name}_lane in by_halves(0, {HALF}):
+            {name} = {name}_first + {name}_lane
+else:
+    for {name} in one_by_one({low}, {high}):
+        pass
+"""
+    (choice,) = ast.parse(text).body
+    _, parts, whole = (node for node in ast.walk(choice) if isinstance(node, ast.For))
+    parts.body, whole.body = list(body), [*whole.body, *body]
+    return choice

@@ -26,6 +26,8 @@ cores do not.
 """
 SHORT = 64
 """Points of rows that are too few for four registers at a time."""
+MIDDLING = 256
+"""Points of rows beside which those are few that do not fill a register of AVX2."""
 HALF = 8
 """Words of half a register with AVX-512, which rows are done by at their ends."""
 SKIPS = tuple(range(2, 9))
@@ -174,8 +176,10 @@ class Phase:
         if extent >= LONG:
             return LONG_LOOPS[min(kernel.functions, len(LONG_LOOPS) - 1)]
         plain = kernel.nest.reduction is None and kernel.section is None and not self.part
-        if not plain or self.depth == 1 or extent >= SHORT:
+        if not plain or self.depth == 1 or extent >= MIDDLING:
             return "range"
+        if extent >= SHORT:
+            return "overlapping_at_need" if extent % HALF and kernel.functions and kernel.words else "range"
         if extent % (2 * HALF) == 0:
             return "by_registers"
         if extent <= HALF or not kernel.words:
