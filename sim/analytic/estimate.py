@@ -109,7 +109,7 @@ class Front:
     def __init__(self, run: Run, channels: int) -> None:
         self.run, self.channels = run, channels
         self.now = self.began = self.loading = self.storing = run.launch
-        self.free: dict[str, int] = {}
+        self.free: dict[int, int] = {}
         """When each unit has done all that was given to it."""
         self.written: dict[str, int] = {}
         self.memories: defaultdict[int, int] = defaultdict(lambda: run.launch)
@@ -119,7 +119,7 @@ class Front:
         """Run a section; every cycle by which the front moves gets a cause."""
         time, causes = Time.of(model), Counter[int]()
         total, waits = time.cycles(self.channels)
-        start = max(self.began, self.free.get(model.unit_name, self.run.launch), self._depends(model))
+        start = max(self.began, self.free.get(model.unit, self.run.launch), self._depends(model))
         self._wait(start, DEPENDENCY, causes)
         issued = max(self.loading, self.run.launch)
         for slot in model.loads:
@@ -144,7 +144,7 @@ class Front:
 
     def _leave(self, model: SectionModel, time: Time, end: int, total: int) -> None:
         """Note when units and channels are free, and what is written when."""
-        self.free[model.unit_name] = end
+        self.free[model.unit] = end
         if sum(time.loads.values()):
             self.loading = max(self.loading + sum(time.loads.values()), end - total // model.section.tiles)
         if model.stores:

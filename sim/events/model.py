@@ -17,6 +17,7 @@ from sim.cost.sites import STREAMS, Sites, Stream, sites_of, taken
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate, scratchpad_rate
 from sim.cost.work import Work
 from sim.events.state import (
+    ARRAY,
     DEPEND,
     FILL,
     FRONT,
@@ -314,7 +315,9 @@ class SectionModel:
         tiles = 1 if first.commands else prod(loop.count for loop in section.loops)
         self.hides = first.hides * tiles
         """Cycles at its end in which tables of what follows come."""
-        self.unit = UNITS[self.unit_name]
+        array = rates.machine.array
+        shared = array is not None and array.does_elements and self.unit_name == "vector"
+        self.unit = ARRAY if shared else UNITS[self.unit_name]
         channels = ("dma 0", "dma 1") if rates.channels > 1 else ("dma", "dma")
         self.tracks = (channels[0] if self.unit == LOAD else self.unit_name, *channels)
         """Names of what computes, loads and stores."""

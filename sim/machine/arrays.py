@@ -87,6 +87,11 @@ class MacArray(Part):
         return False
 
     @property
+    def does_elements(self) -> bool:
+        """Whether its own output stage does the work on elements, during which it makes nothing else."""
+        return False
+
+    @property
     def weight_layout(self) -> str:
         """How weights are stored where they are not coded: in `phases`, in `tiles`, or as they are."""
         return ""
@@ -211,6 +216,11 @@ class Block(MacArray):
     @property
     def pays_latencies(self) -> bool:
         """Whether latencies are in the array's own costs: block by block."""
+        return True
+
+    @property
+    def does_elements(self) -> bool:
+        """Whether its own output stage does the work on elements: commands follow each other."""
         return True
 
     def describe(self) -> str:

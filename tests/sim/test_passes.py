@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -326,3 +328,13 @@ def test_a_product_of_two_maps_is_one_with_a_single_head_too(heads: int) -> None
     builder.output(rescaled(builder, sums, False))
     (nest,) = groups(builder.build())
     assert not contracts_constant(nest)
+
+
+@pytest.mark.parametrize("mode", ["events", "analytic"])
+@pytest.mark.parametrize("machine", [U55, U85])
+def test_work_on_elements_and_products_take_turns(machine: str, mode: Literal["events", "analytic"]) -> None:
+    def both(map: Tensor) -> list[Tensor]:
+        return [ops.reverse(map, axis=1), ops.max_pool2d(map, (3, 3))]
+
+    report = tj.simulate(trace(both, Value("map", INT8, (1, 32, 32, 16))), machine, mode=mode)
+    assert report.cycles >= report.busy["array"] + report.busy["vector"]
