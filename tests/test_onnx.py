@@ -395,6 +395,21 @@ def test_a_loop_whose_shapes_grow_is_written_out() -> None:
     np.testing.assert_array_equal(run(data, X), np.tile(X, (41, 1)))
 
 
+def test_what_a_turn_computes_is_not_asked_for() -> None:
+    body = RawGraph(
+        [RawNode("Slice", ["x", "i1", "end", "one"], ["p"]),
+         RawNode("ReduceSum", ["p"], ["t"], {"keepdims": 0}),
+         RawNode("Unsqueeze", ["i", "zero"], ["i1"]), RawNode("Identity", ["on"], ["again"])],
+        [RawValue("i", (), Type.INT64), RawValue("on", (), Type.BOOL), RawValue("s", ())],
+        [RawValue("again"), RawValue("t")],
+    )  # fmt: skip
+    node = RawNode("Loop", ["count", "", "s0"], ["y"], {"body": body})
+    held = {"end": np.array([9]), "one": np.array([1]), "zero": np.array([0]), "s0": np.zeros((), np.float32)}
+    inputs = [RawValue("x", X.shape), RawValue("count", (), Type.INT64)]
+    with pytest.raises(tj.ModelError, match=r"i1 is computed when the model runs, but must be a constant$"):
+        tj.load(model(RawGraph([node], inputs, [RawValue("y")], held)))
+
+
 def test_a_loop_without_end_is_told() -> None:
     body = RawGraph(
         [], [RawValue("i", (), Type.INT64), RawValue("on", (), Type.BOOL), RawValue("s")],

@@ -68,7 +68,9 @@ class Operand(operand.Operand):
 
     @property
     def known_by(self) -> str:
-        """How it can become known when the model is read."""
+        """How it can become known when the model is read; nothing helps in a turn of a loop."""
+        if self.trace.parent is not None:
+            return ""
         sources = _sources(self.value, self.trace) if isinstance(self.value, Tensor) else []
         if not sources or any(prod(one.shape) > _FEW for one in sources):
             return KNOWN_BY_SHAPES
