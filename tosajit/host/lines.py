@@ -77,7 +77,9 @@ def _slopes(entries: Array) -> list[Array] | None:
     if not starts.size or not ends.size or ends[-1] < starts[0] - 1:
         return None
     edges = [starts[0] + np.array(WITHIN), ends[-1] - np.array(WITHIN)]
-    return [np.unique([*_between(*some, edge)]) for some, edge in zip((right, left), edges, strict=True)]
+    # Not np.unique, which imports all of numpy.ma.
+    found = ({*_between(*some, edge)} for some, edge in zip((right, left), edges, strict=True))
+    return [np.array(sorted(some)) for some in found]
 
 
 def _between(low: Array, high: Array, edges: Array) -> Iterator[int]:

@@ -218,6 +218,8 @@ class _Rewriter:
         return (*self.nest.reads, *self.extra)[expr.number]
 
     def _access(self, access: Access) -> Access:
+        if not access.indirect:
+            return access
         index = tuple(Indirect(self.new(i.value)) if isinstance(i, Indirect) else i for i in access.index)
         return access if index == access.index else replace(access, index=index)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tosajit.arrays import Array
@@ -15,7 +15,8 @@ Type = DType | np.dtype[np.generic] | type[Any] | str
 """A type of TOSA, its name, or the NumPy or Python type that stands for it."""
 
 _PYTHON: dict[object, DType] = {bool: BOOL, int: INT32, float: FP32}
-_STANDS_FOR = {np.dtype(np.int64): INT48, np.dtype(ml_dtypes.int4): INT4}
+_STANDS_FOR = {"int64": INT48, "int4": INT4}
+"""By their names, so that `ml_dtypes` is not imported for one that nobody may have."""
 
 
 def typed(array: Any) -> tuple[Array, DType]:
@@ -25,11 +26,12 @@ def typed(array: Any) -> tuple[Array, DType]:
     return found.astype(dtype.storage, copy=False), dtype
 
 
+@lru_cache(maxsize=1 << 7)
 def meant(dtype: np.dtype[np.generic]) -> DType:
     """The type that a NumPy type stands for: int64 for INT48, `ml_dtypes.int4` for INT4."""
     native = dtype.newbyteorder("=")
-    if native in _STANDS_FOR:
-        return _STANDS_FOR[native]
+    if native.name in _STANDS_FOR:
+        return _STANDS_FOR[native.name]
     try:
         return dtype_of(native)
     except TypeError as error:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import isfinite, prod
 
-import ml_dtypes
 import numpy as np
 
 from tiling.records import dataclass
 from tosajit.arrays import Array
+from tosajit.dtypes import BF16, FP8E4M3, FP8E5M2
 from tosajit.files.cursor import Bytes, Source, Table, root
 from tosajit.frontends.tflite import schema
 from tosajit.frontends.tflite.fields import Options, read_options
@@ -32,17 +32,21 @@ _LARGEST = 1 << 31  # no extent is this large
 _SPARSEST = 4
 """Elements of a sparse constant that cost as much as one visit."""
 
-STORAGE: dict[Type, np.dtype[np.generic]] = {
+_STORAGE: dict[Type, np.dtype[np.generic]] = {
     Type.FLOAT32: np.dtype("<f4"), Type.FLOAT16: np.dtype("<f2"), Type.FLOAT64: np.dtype("<f8"),
     Type.INT8: np.dtype("i1"), Type.INT16: np.dtype("<i2"), Type.INT32: np.dtype("<i4"),
     Type.INT64: np.dtype("<i8"), Type.UINT8: np.dtype("u1"), Type.UINT16: np.dtype("<u2"),
     Type.UINT32: np.dtype("<u4"), Type.UINT64: np.dtype("<u8"), Type.BOOL: np.dtype("?"),
     Type.COMPLEX64: np.dtype("<c8"), Type.COMPLEX128: np.dtype("<c16"),
-    Type.BFLOAT16: np.dtype(ml_dtypes.bfloat16), Type.FLOAT8_E4M3FN: np.dtype(ml_dtypes.float8_e4m3fn),
-    Type.FLOAT8_E5M2: np.dtype(ml_dtypes.float8_e5m2),
 }  # fmt: skip
+_LATE = {Type.BFLOAT16: BF16, Type.FLOAT8_E4M3FN: FP8E4M3, Type.FLOAT8_E5M2: FP8E5M2}
 _NARROW = {Type.INT4: (4, True), Type.UINT4: (4, False), Type.INT2: (2, True)}
 """Bits and sign of the types whose elements share bytes, the first one in the lowest bits."""
+
+
+def storage_of(kind: Type) -> np.dtype[np.generic]:
+    """The NumPy type of elements of at least a byte."""
+    return _LATE[kind].storage if kind in _LATE else _STORAGE[kind]
 
 
 def read_model(data: Bytes) -> Model:
@@ -159,7 +163,7 @@ class _Reader:
         if number >= len(self.buffers):
             table.fail("buffer", f"expected one of {len(self.buffers)} buffers, found {number}")
         start, size = _extent(self.buffers[number])
-        if not size or (kind not in STORAGE and kind not in _NARROW):
+        if not size or (kind not in _STORAGE and kind not in _LATE and kind not in _NARROW):
             return None
         data = np.frombuffer(table.source.data, np.uint8, size, start)
         count = prod(shape)
@@ -180,14 +184,14 @@ class _Reader:
 def _bytes(kind: Type, count: int) -> int:
     if kind in _NARROW:
         return -(-count * _NARROW[kind][0] // 8)
-    return count * STORAGE[kind].itemsize
+    return count * storage_of(kind).itemsize
 
 
 def _elements(data: Array, kind: Type) -> Array:
     """Bytes as elements; narrow ones become a byte each."""
     if kind not in _NARROW:
-        item = STORAGE[kind].itemsize
-        return data[: len(data) // item * item].view(STORAGE[kind])
+        storage = storage_of(kind)
+        return data[: len(data) // storage.itemsize * storage.itemsize].view(storage)
     bits, signed = _NARROW[kind]
     parts = [(data << (8 - bits - shift)) for shift in range(0, 8, bits)]
     whole = np.stack(parts, axis=-1).reshape(-1)

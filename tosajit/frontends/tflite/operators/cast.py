@@ -15,7 +15,7 @@ from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operators import operator
 from tosajit.frontends.tflite.operators.spectrum import half
-from tosajit.frontends.tflite.reader import STORAGE
+from tosajit.frontends.tflite.reader import storage_of
 from tosajit.frontends.tflite.schema import Type
 from tosajit.graph import Array
 from tosajit.tracing.tensor import Tensor
@@ -26,11 +26,12 @@ _BITS = (Type.INT8, Type.UINT8, Type.INT16, Type.INT32)
 
 def _folded(node: Node) -> Array:
     raw = node[0].raw
-    return (raw.real if raw.dtype.kind == "c" else raw).astype(STORAGE[node.result.type])
+    return (raw.real if raw.dtype.kind == "c" else raw).astype(storage_of(node.result.type))
 
 
 def _same_bits(node: Node) -> Array:
-    return np.ascontiguousarray(node[0].raw).view(STORAGE[node.result.type]).reshape(node.result.record.shape)
+    result = node.result
+    return np.ascontiguousarray(node[0].raw).view(storage_of(result.type)).reshape(result.record.shape)
 
 
 @operator(

@@ -15,7 +15,7 @@ from tosajit.frontends.frame import Refused
 from tosajit.frontends.tflite.node import Node
 from tosajit.frontends.tflite.operand import Operand
 from tosajit.frontends.tflite.operators import operator
-from tosajit.frontends.tflite.reader import STORAGE
+from tosajit.frontends.tflite.reader import storage_of
 from tosajit.tracing.tensor import Tensor
 
 _TYPES = "float32 float16 int8 uint8 int16 int32 int64 bool"
@@ -67,7 +67,7 @@ def fill(node: Node) -> Tensor:
 @operator("ZEROS_LIKE", types="float32 int32 int64", versions=2)
 def zeros_like(node: Node) -> Tensor | Array:
     """Zeros in the shape of a tensor."""
-    shape, storage = node[0].shape, STORAGE[node.result.type]
+    shape, storage = node[0].shape, storage_of(node.result.type)
     if small(shape):
         return np.zeros(shape, storage)
     return expanded(ops.const(np.zeros((1,) * len(shape), node.result.dtype.storage)), shape)
