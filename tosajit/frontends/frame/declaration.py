@@ -8,7 +8,8 @@ def add(node: Node, options: SumOptions) -> Tensor:
 ```
 
 The function writes TOSA through `tosajit.ops`; what it returns are the results of the node. A module declares
-a family of operators, and importing it is all that is needed to have them.
+a family of operators, and importing it is all that is needed to have them. Where a package says which of its
+modules declares an operator, the others are not imported for it.
 """
 
 from __future__ import annotations
@@ -68,13 +69,18 @@ class Declaration:
 class Declarations(Mapping[str, Declaration]):
     """The operators of a front end, by the names that the source has for them."""
 
-    def __init__(self, package: str) -> None:
+    def __init__(self, package: str, families: Mapping[str, str] | None = None) -> None:
         self._package = package
+        self._modules = {name: one for one, names in (families or {}).items() for name in names.split()}
+        """Those that declare operators, where that is known before they are imported."""
         self._declared: dict[str, Declaration] = {}
         self._complete = False
 
     def __getitem__(self, name: str) -> Declaration:
-        self._import()
+        if name in self._modules:
+            import_module(f"{self._package}.{self._modules[name]}")
+        else:
+            self._import()
         return self._declared[name]
 
     def __iter__(self) -> Iterator[str]:
