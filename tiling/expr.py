@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
 from typing import ClassVar
@@ -194,16 +194,20 @@ def _walked(roots: Sequence[Expr], parts: Parts) -> Iterator[Expr]:
 
 def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
     """`expr` with every leaf replaced by `leaf(it)`; equal subtrees stay shared."""
-    done = {old: new for old in expr.leaves if (new := leaf(old)) is not old}
-    if not done:
-        return expr
+    changed = {old: new for old in expr.leaves if (new := leaf(old)) is not old}
+    return replaced(expr, changed) if changed else expr
+
+
+def replaced(expr: Expr, changed: Mapping[Expr, Expr]) -> Expr:
+    """`expr` with others in the place of some of its parts; equal subtrees stay shared."""
+    done = dict(changed)
     for node in walk(expr):
         operands = node.operands
-        if operands:
+        if operands and node not in done:
             args = tuple([done.get(operand, operand) for operand in operands])
             if args != operands:
                 done[node] = Expr(node.op, args, node.type)
-    return done[expr]
+    return done.get(expr, expr)
 
 
 def reads_of(expr: Expr) -> frozenset[int]:

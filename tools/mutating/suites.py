@@ -348,6 +348,7 @@ SUITES = {
         *ARRAYS,
     ),
     "tosajit/host/repeat.py": ("tests/test_repeat.py", "tests/test_match.py", *ARRAYS),
+    "tosajit/host/blended.py": ("tests/test_blended.py", "tests/test_by_rows.py", *ARRAYS),
     "tosajit/host/turned.py": ("tests/test_turned.py", "tests/test_transposing.py", *ARRAYS),
     "tosajit/host/unrolled.py": ("tests/test_unrolled.py", *ARRAYS),
     "tosajit/kernels/": (

@@ -29,6 +29,7 @@ from tosajit.compiler.options import Options
 from tosajit.compiler.segment import Groups, Linked, Planned, Segment, Written, slots_of
 from tosajit.compiler.verify import verified
 from tosajit.graph import Graph
+from tosajit.host.blended import blended
 from tosajit.host.by_rows import by_rows
 from tosajit.host.columns import columns
 from tosajit.host.folded import folded
@@ -123,10 +124,12 @@ def simplify(groups: Groups, options: Options) -> Groups:
         )
     ]
     made = simplified(nests, segment.constants, set(segment.outputs), tables)
+    halves = [blended(group, number) for number, group in enumerate(made.groups)]
     temporaries = {narrow.access.operand: narrow.access for narrow in made.narrow.values()}
     temporaries |= products
-    temporaries |= {name: access for _, known in (*rows, *parts) for name, access in known.items()}
-    return replace(groups, nests=tuple(made.groups), added=made.constants, temporaries=temporaries)
+    temporaries |= {name: access for _, known in (*rows, *parts, *halves) for name, access in known.items()}
+    done = tuple(nest for nests, _ in halves for nest in nests)
+    return replace(groups, nests=done, added=made.constants, temporaries=temporaries)
 
 
 def prepare(groups: Groups, options: Options) -> Groups:

@@ -14,7 +14,7 @@ from math import gcd
 from tiling.allocate import Lifetime, allocate
 from tiling.expr import BYTES, const
 from tiling.forms import unnamed
-from tiling.nest import Access, Affine, Nest, Write, fixed
+from tiling.nest import Access, Affine, Indirect, Nest, Write, fixed
 from tiling.records import dataclass, replace
 from tosajit.host.unit import Prepared
 from tosajit.kernels.contract.by_rows import ByRows, Group, Passed
@@ -127,14 +127,14 @@ def _once_for_alike() -> Emit:
 
 def row_of(access: Access, nest: Nest, rows: int) -> int | None:
     """Elements of a row of an operand, if a nest uses it row by row along its first axis."""
-    if access.indirect:
-        return None
     points, size = nest.axes[0].extent // rows, access.bytes // BYTES[access.type]
     elements = access.steps(len(nest.axes))[0] * points
     first, end = (0,) * len(nest.axes), (points, *nest.extents[1:])
     low = high = 0
     for index, extent, stride in zip(access.index, access.shape, access.strides, strict=True):
-        assert isinstance(index, Affine)
+        if isinstance(index, Indirect):  # anywhere inside
+            high += (extent - 1) * stride
+            continue
         least, most = index.span(first, end)
         if not index.coefficients[0]:  # nothing is read outside, where a fill is found
             least, most = max(least, 0), min(most, extent - 1)
