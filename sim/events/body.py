@@ -32,7 +32,7 @@ Events = list[Any]
 
 REMEMBERED = 1 << 12
 """Runs of loops that a section remembers."""
-SUMS = (OFFCHIP, LEVEL2, PAD, *CAUSES.values())
+SUMS = frozenset((OFFCHIP, LEVEL2, PAD, *CAUSES.values()))
 
 
 class SectionRun:
@@ -147,17 +147,17 @@ class SectionRun:
             return
         state, outside = self.state, self.events
         begin = state[model.unit]
-        key = (depth, tuple(self.current[:depth]), self.relative(depth))
+        key = (depth, model.inner(tuple(self.current[:depth])), self.relative(depth))
         known: Any = model.results.get(key)
         if known is None:
-            before, turns = state[:], tuple(self.turns)
+            before = state[:]
             self.events = []
             self._steps(depth)
             if len(model.results) >= REMEMBERED:
                 model.results.clear()
-            known = model.results[key] = self._result(depth, before, turns)
+            known = model.results[key] = self._result(depth, before)
         else:
-            shifted, added, self.turns, self.current = known[0], known[1], [*known[2]], [*known[3]]
+            shifted, added, self.turns, self.current[depth:] = known[0], known[1], [*known[2]], known[3]
             for place, value in shifted:
                 state[place] = begin + value
             for place, value in added:
@@ -166,31 +166,33 @@ class SectionRun:
         self.events = outside
 
     def relative(self, depth: int) -> tuple[int, ...]:
-        """The state as a loop sees it, with times relative to when the unit becomes free."""
+        """The state as a loop sees it, with times relative to when the unit becomes free.
+
+        What is past is alike: no tile starts before the unit is free, and no load before its channel.
+        """
         model, state = self.model, self.state
-        changed, waited = model.keys[depth]
-        now = state[model.unit]
-        floor = min(state[LOAD], now)
+        changed, waited, used = model.keys[depth]
+        now, loaded = state[model.unit], state[LOAD]
+        floor = min(loaded, now)
         for memory in model.rates.memories:
             state[memory] = max(state[memory], floor)
         return (
             *self.turns,
             *[state[place] - now for place in changed],
             *[max(state[place] - now, 0) for place in waited],
+            *[max(state[place], loaded) - now for place in used],
         )
 
-    def _result(self, depth: int, before: list[int], turns: tuple[int, ...]) -> tuple[Any, ...]:
+    def _result(self, depth: int, before: list[int]) -> tuple[Any, ...]:
         """What the loop did: new times, growth of sums, copies in use, last tile, events, their beginning."""
-        model, state = self.model, self.state
-        begin = before[model.unit]
-        places = {model.unit, *model.keys[depth][0]} - set(SUMS)
-        for number, slot in enumerate(model.loads):
-            places.add(slot.used + turns[number])
+        begin, places = before[self.model.unit], list(enumerate(zip(self.state, before, strict=True)))
         return (
-            tuple((place, state[place] - begin) for place in sorted(places)),
-            tuple((place, state[place] - before[place]) for place in SUMS if state[place] != before[place]),
+            tuple(
+                [(place, time - begin) for place, (time, old) in places if time != old and place not in SUMS]
+            ),
+            tuple([(place, total - old) for place, (total, old) in places if total != old and place in SUMS]),
             tuple(self.turns),
-            tuple(self.current),
+            tuple(self.current[depth:]),
             self.events,
             begin,
         )
@@ -226,7 +228,8 @@ class SectionRun:
             unit = self.model.unit
             shift = state[unit] - before[unit]
             for place, value in enumerate(before):
-                state[place] += times * (state[place] - value)
+                if grown := state[place] - value:
+                    state[place] += times * (grown if place in SUMS else shift)
             body = events[mark:]
             events[mark:] = [(REPEAT, body, shift, times + 1)]
             seen.clear()

@@ -328,6 +328,8 @@ class SectionModel:
         """The order of the first loads behind other sections, by their identity."""
         for slot in self.loads:
             slot.first = self.moved(slot, self.tiles.first)
+        self.inners: dict[Classes, tuple[Hashable, ...]] = {}
+        """By classes of outer loops, what they are to those inside."""
         self.results: dict[tuple[object, ...], object] = {}
         """What loops do to states that have been met."""
         self.traffic: list[Traffic] = []
@@ -397,31 +399,39 @@ class SectionModel:
             [n for n in moved if n >= count],
         )
 
-    def _key(self, depth: int) -> tuple[list[int], list[int]]:
-        """Where the state has what matters to a loop: what it changes, and what it only waits for.
+    def _key(self, depth: int) -> tuple[list[int], list[int], list[int]]:
+        """Where the state has what matters to a loop: what it changes, and what tiles or loads wait for.
 
         Where no loads can come between its tiles, the work of the memories only adds up.
         """
         early, late, stores = self.moves[depth]
         moved = {*early, *late, *stores}
         loading = bool(early or late or (stores and self.rates.store == LOAD)) or self.unit == LOAD
-        changed, waited = [FRONT], [DEPEND, SINCE]
+        changed, waited, used = [FRONT], [DEPEND, SINCE], list[int]()
         if loading and self.unit != LOAD:
             changed.append(LOAD)
         if stores and self.rates.store == STORE:
-            changed.append(STORE)
+            waited.append(STORE)
         if loading:
             changed.extend(self.rates.memories)
         else:
             waited.extend((LOAD, *self.rates.memories))
         for number, slot in enumerate(self.slots):
             copies = slot.image.copies
-            span = range(slot.ready, slot.ready + copies * (2 if number < len(self.loads) else 1))
-            if number in moved:
-                changed.extend(span)
-            else:
-                waited.extend(range(slot.ready, slot.ready + copies))
-        return changed, waited
+            waited.extend(range(slot.ready, slot.ready + copies))
+            if number in moved and number < len(self.loads):
+                used.extend(range(slot.used, slot.used + copies))
+        return changed, waited, used
+
+    def inner(self, classes: Classes) -> tuple[Hashable, ...]:
+        """What loops inside of some see of the classes of these: extents of tiles and of boxes."""
+        found = self.inners.get(classes)
+        if found is None:
+            ranges = zip(self.tiles.walks, classes, strict=False)
+            extents = [end - begin for begin, end in (walk.ranges[number] for walk, number in ranges)]
+            inside = [slot.boxes for slot in self.slots if slot.image.level > len(classes)]
+            found = self.inners[classes] = (*extents, *[boxes.fixed(classes) for boxes in inside])
+        return found
 
     def moved(self, slot: Slot, classes: Classes) -> Moved:
         """The transfer of an access for a tile."""

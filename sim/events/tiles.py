@@ -136,16 +136,26 @@ class Boxes:
 
     def box(self, classes: Sequence[int]) -> tuple[int, ...]:
         """Extents of a tile's box; `classes` are those of the loops that move it."""
-        found = []
-        for number, (index, extent, step, moving) in enumerate(self.dimensions):
-            if index is None:
-                found.append(extent)
-                continue
-            key = number, *[classes[depth] for depth in moving]
-            size = self.known.get(key)
-            if size is None:
-                size = self.known[key] = _clipped(index, extent, step, self.tiles.ranges(classes))
-            found.append(size)
+        return tuple([self.size(number, classes) for number in range(len(self.dimensions))])
+
+    def size(self, number: int, classes: Sequence[int]) -> int:
+        """Its extent along a dimension."""
+        index, extent, step, moving = self.dimensions[number]
+        if index is None:
+            return extent
+        key = number, *[classes[depth] for depth in moving]
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = _clipped(index, extent, step, self.tiles.ranges(classes))
+        return found
+
+    def fixed(self, classes: Sequence[int]) -> tuple[int | tuple[int, ...], ...]:
+        """What the outermost loops say of its extents: these, or classes where others have a say, too."""
+        found = list[int | tuple[int, ...]]()
+        for number, (_, _, _, moving) in enumerate(self.dimensions):
+            outer = tuple([classes[depth] for depth in moving if depth < len(classes)])
+            if outer:
+                found.append(self.size(number, classes) if len(outer) == len(moving) else outer)
         return tuple(found)
 
 

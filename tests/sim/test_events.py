@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import sim
+import tosajit as tj
 from sim.events import Simulator, simulate, simulate_all
 from sim.machine.machine import Machine
 from sim.report.report import Report
 from sim.report.trace import expanded
 from tests.sim.programs import SimpleCosts, machine_of, machines, map_nest, programs, row_nest
+from tiling.making import Maker
+from tiling.menu import menu_of
 from tiling.program import Image, Loop, Operand, Program, Section
 from tiling.target import Target
+from tosajit import ops
+from tosajit.npu.simulate import Network
 
 costs = st.builds(SimpleCosts, st.sampled_from([1, 4, 64]), st.sampled_from([0, 3]))
 
@@ -145,6 +152,22 @@ def test_many_equal_tiles_cost_no_more_than_few() -> None:
     few, many = simulator.simulate(conv(100, 1, 2)), simulator.simulate(conv(1_000_000, 1, 2))
     assert len(many.timeline) == len(few.timeline)
     assert many.cycles > 9000 * few.cycles
+
+
+def test_loops_around_windows_are_followed_once_for_each_kind_of_border() -> None:
+    """Where a row of the window meets the border, what is inside is as in other rows that do or do not."""
+    image, weights = np.zeros((1, 32, 32, 16), np.float32), np.zeros((16, 3, 3, 16), np.float32)
+    graph = tj.trace(lambda x: ops.conv2d(x, weights, pad=(1, 1, 1, 1)), image)
+    (groups,) = Network.of(graph).parts
+    nest, machine = groups.nests[-1], sim.machine("nvdla-small")
+    menu = menu_of(nest, machine.target, sizes=(1, 8, 8, 1, 1, 8))
+    section = Maker(nest, menu, machine.target).section(0, np.full(len(nest.accesses), True), 2)
+    assert [loop.count for loop in section.loops] == [32, 4, 2, 3, 3, 2]
+    program = Program(machine.target, groups.operands, (section,), 0, 0)
+    simulator = Simulator(machine)
+    assert simulator.simulate(program).cycles == simulator.simulate(program, fold=False).cycles
+    (model,) = simulator.models(program)
+    assert len(model.results) <= 80
 
 
 def test_weights_of_the_next_section_come_while_this_one_computes() -> None:
