@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from itertools import product
-from math import inf, prod
-from typing import NamedTuple
+from math import inf
 
 from sim.cost.prices import Prices
 from sim.cost.sites import Sites, sites_of, taken
@@ -18,13 +16,13 @@ from sim.cost.transfer import cycles_of
 from sim.events.model import CostModel, Models, Rates, SectionModel, streams_of
 from sim.events.sections import Run
 from sim.events.state import LOAD
-from sim.events.tiles import part_of_boxes, rows_and_run, span_of
+from sim.events.sums import IDLE, Box, Classes, Moves, Work, classes_of, transfer_of
+from sim.events.tiles import part_of_boxes
 from sim.machine.machine import Machine
 from sim.report.values import Memory, moved
 from tiling.choose import Bar, Estimate, Price, weights_of
-from tiling.expr import BYTES
 from tiling.making import Maker
-from tiling.nest import Access, Nest
+from tiling.nest import Nest
 from tiling.offer import Offers
 from tiling.planner import Judge
 from tiling.program import Image, Loop, Operand, Program, Section
@@ -34,8 +32,6 @@ NEVER = Price(inf)
 """Of a section that surely costs more than others."""
 SURE = 0.9
 """A part of the bytes that is surely moved, as their number is one on the average."""
-Classes = list[tuple[tuple[int, ...], int]]
-"""Tiles that are alike, and how many there are."""
 
 
 def estimator(machine: Machine, costs: CostModel | None = None) -> Estimate:
@@ -98,61 +94,14 @@ class _Figures:
         return _Figures(machine, models, models.costs, rates, price, rates.channels, byte)
 
 
-class _Box(NamedTuple):
-    """A transfer of a full box: times of the channel and the memories, and how much of it may come early."""
-
-    cycles: int
-    far: int
-    pad: int
-    early: int
-    bytes: int
-    part: float
-    """What of a full box is surely moved for a tile, on the average, as boxes end at borders."""
-
-
-class _Moves(NamedTuple):
-    """The transfers of a section."""
-
-    dma: float
-    """Cycles of the channels."""
-    loads: float
-    """Cycles of the channel of loads, which may also be what computes."""
-    offchip: float
-    level2: float
-    pad: float
-    """Cycles of the memories."""
-    early: float
-    """Cycles of the first boxes of constants, before which no tile starts."""
-    bytes: float
-    of_level2: float
-    """Bytes, and those of level 2."""
-
-
-class _Work(NamedTuple):
-    """Tiles: the unit, its cycles if nothing else uses the memories, cycles and bytes of the memories."""
-
-    unit: str = "vector"
-    alone: float = 0.0
-    offchip: float = 0.0
-    level2: float = 0.0
-    pad: float = 0.0
-    far: float = 0.0
-    between: float = 0.0
-    near: float = 0.0
-
-
-IDLE = _Work()
-"""Before any tile is known."""
-
-
 @dataclass(slots=True)
 class _Look:
     """What is known of a section: bounds of what it costs, each higher than the last, and then its price."""
 
     section: Section
-    moves: _Moves
+    moves: Moves
     bounds: list[Price]
-    work: _Work = IDLE
+    work: Work = IDLE
     left: Classes | None = None
     """Tiles that have not been looked at; None if none has."""
     price: Price | None = None
@@ -167,8 +116,8 @@ class _Group:
         self.figures, self.nest, self.operands = figures, nest, operands
         self.found = [operands[access.operand] for access in (*nest.reads, *(w.access for w in nest.writes))]
         self.streams = streams_of(nest, weights_of(nest, operands))
-        self.boxes: dict[tuple[int, int], _Box] = {}
-        self.tiles: dict[tuple[tuple[int, ...], tuple[bool, ...]], _Work] = {}
+        self.boxes: dict[tuple[int, int], Box] = {}
+        self.tiles: dict[tuple[tuple[int, ...], tuple[bool, ...]], Work] = {}
         self.sites: dict[tuple[bool, ...], Sites] = {}
         self.known: dict[tuple[int, ...], list[Price]] = {}
         """Prices of what rooms offer, by how much that is."""
@@ -217,7 +166,7 @@ class _Group:
     def closer(self, look: _Look) -> Price | None:
         """A higher bound of what a section costs; None if there is no more to look at."""
         if look.left is None:
-            full, *look.left = _classes(look.section)
+            full, *look.left = classes_of(look.section)
             some = [full]
         elif look.left:
             some, look.left = look.left, []
@@ -228,17 +177,17 @@ class _Group:
         look.bounds.append(bound)
         return bound
 
-    def bound(self, moves: _Moves, work: _Work) -> Price:
+    def bound(self, moves: Moves, work: Work) -> Price:
         """What a section costs at least that moves so much, and does so much work or more."""
         least, later = self.least(moves, work), self.later(moves, work)
         early = self.figures.price.cycle * moves.early
         return Price(least, early, least - self.busy(moves, work), self.counted(moves, work), later)
 
-    def counted(self, moves: _Moves, work: _Work) -> float:
+    def counted(self, moves: Moves, work: Work) -> float:
         """What bytes would cost beside that if they counted for themselves."""
         return self.figures.price.counted_byte * (moves.bytes - moves.of_level2 + work.far)
 
-    def later(self, moves: _Moves, work: _Work) -> float:
+    def later(self, moves: Moves, work: Work) -> float:
         """What bytes cost as nothing else comes meanwhile."""
         offchip, level2 = moves.bytes - moves.of_level2 + work.far, moves.of_level2 + work.between
         return self.figures.price.waiting(offchip, level2)
@@ -262,24 +211,24 @@ class _Group:
             for size, early in zip(sections.moved, sections.early, strict=True)
         ]
 
-    def least(self, moves: _Moves, work: _Work) -> float:
+    def least(self, moves: Moves, work: Work) -> float:
         """What a section costs at least: whatever works beside each other takes as long as the slowest."""
         alone = work.alone + (moves.loads if work.unit == "dma" else moves.early)
         offchip, pad = moves.offchip + work.offchip, moves.pad + work.pad
         return self.cost(max(alone, moves.dma, offchip, moves.level2 + work.level2, pad), moves, work)
 
-    def busy(self, moves: _Moves, work: _Work) -> float:
+    def busy(self, moves: Moves, work: Work) -> float:
         """What it costs at least if all that follows hides behind what is no transfer."""
         loads = moves.loads + (work.alone if work.unit == "dma" else 0)
         offchip, level2 = moves.offchip + work.offchip, moves.level2 + work.level2
         return self.cost(max(loads, offchip, level2), moves, work)
 
-    def cost(self, cycles: float, moves: _Moves, work: _Work) -> float:
+    def cost(self, cycles: float, moves: Moves, work: Work) -> float:
         """What a section costs that takes so many cycles."""
         offchip, level2 = moves.bytes - moves.of_level2 + work.far, moves.of_level2 + work.between
         return self.figures.price.cost(cycles, offchip, level2, moves.bytes + work.near)
 
-    def followed(self, model: SectionModel, moves: _Moves, work: _Work) -> Price:
+    def followed(self, model: SectionModel, moves: Moves, work: Work) -> Price:
         """The price of a section, command by command; idle is what nothing comes or goes at its end."""
         figures = self.figures
         run = Run(Program(figures.machine.target, {}, (model.section,), 0, 0), figures.rates, 0)
@@ -290,7 +239,7 @@ class _Group:
         cost, early = self.cost(run.cycles, moves, work), cycle * min(moves.early, run.cycles)
         return Price(cost, early, cycle * idle, self.counted(moves, work), self.later(moves, work))
 
-    def moves(self, section: Section) -> _Moves:
+    def moves(self, section: Section) -> Moves:
         """The transfers of a section."""
         loads = stores = offchip = level2 = pad = early = size = between = 0.0
         reads, times = len(self.nest.reads), [1.0]
@@ -316,24 +265,24 @@ class _Group:
             size += box.bytes * tiles
             early += box.early
         if self.figures.channels > 1:
-            return _Moves(max(loads, stores), loads, offchip, level2, pad, early, size, between)
+            return Moves(max(loads, stores), loads, offchip, level2, pad, early, size, between)
         both = loads + stores
-        return _Moves(both, both, offchip, level2, pad, early, size, between)
+        return Moves(both, both, offchip, level2, pad, early, size, between)
 
-    def box(self, number: int, image: Image, loops: Sequence[Loop]) -> _Box:
+    def box(self, number: int, image: Image, loops: Sequence[Loop]) -> Box:
         """One transfer of a box of an access that these loops move."""
         operand = self.found[number]
         transfers = self.figures.rates.far["level2" if operand.place == "level2" else "offchip"].transfers
-        rows, run, size, span = _transfer(self.nest.accesses[number], image, operand)
+        rows, run, size, span = transfer_of(self.nest.accesses[number], image, operand)
         cycles = transfers.cycles(rows, run, number >= len(self.nest.reads), span)
         early = cycles if operand.kind == "constant" else 0
         inside = cycles_of(size, transfers.inside)
         part = part_of_boxes(self.nest, self.nest.accesses[number], image, loops)
-        found = _Box(cycles, transfers.port_cycles(rows, run, span), inside, early, size, part)
+        found = Box(cycles, transfers.port_cycles(rows, run, span), inside, early, size, part)
         self.boxes[number, id(image)] = found
         return found
 
-    def work(self, section: Section, classes: Classes, known: _Work) -> _Work:
+    def work(self, section: Section, classes: Classes, known: Work) -> Work:
         """Some tiles of a section beside those that are known."""
         boxed = tuple([image is not None for image in section.images[: len(self.found)]])
         unit, alone, offchip, level2, pad, far, between, near = known
@@ -345,9 +294,9 @@ class _Group:
             offchip, level2 = offchip + count * one.offchip, level2 + count * one.level2
             far, between = far + count * one.far, between + count * one.between
             near += count * one.near
-        return _Work(unit, alone, offchip, level2, pad, far, between, near)
+        return Work(unit, alone, offchip, level2, pad, far, between, near)
 
-    def tile(self, tile: tuple[int, ...], boxed: tuple[bool, ...]) -> _Work:
+    def tile(self, tile: tuple[int, ...], boxed: tuple[bool, ...]) -> Work:
         """A tile; where there are no boxes, the unit reaches for operands where they are."""
         rates = self.figures.rates
         if boxed not in self.sites:
@@ -363,7 +312,7 @@ class _Group:
         busy = {home: far.asked(places[home]) for home, far in rates.far.items() if home in places}
         near = sizes.get("scratchpad", 0)
         by_near = cycles_of(near, rates.pad)
-        return _Work(
+        return Work(
             work.unit,
             alone,
             busy.get("offchip", 0),
@@ -373,32 +322,3 @@ class _Group:
             sizes.get("level2", 0),
             near,
         )
-
-
-def _classes(section: Section) -> Classes:
-    """Extents of tiles, full ones first, then cut ones, with how many there are of each."""
-    loops = section.loops
-    choices: list[Sequence[tuple[int, int]]] = []
-    for loop in loops:
-        rest = section.nest.axes[loop.axis].extent - loop.step * (loop.count - 1)
-        cut = rest != loop.step
-        choices.append([(loop.step, loop.count - cut), (rest, 1)] if cut else [(loop.step, loop.count)])
-    tile = list(section.nest.extents)
-    found = []
-    for picked in product(*choices):
-        for loop, (steps, _) in zip(loops, picked, strict=True):
-            tile[loop.axis] = steps
-        count = prod(count for _, count in picked)
-        if count:
-            found.append((tuple(tile), count))
-    return found
-
-
-def _transfer(access: Access, image: Image, operand: Operand) -> tuple[int, int, int, int]:
-    """Rows and bytes of a row of a full box in the memory, its bytes, and those that it spans."""
-    if operand.stored_bytes is not None and operand.kind == "constant":
-        size = operand.stored(image.bytes)
-        return 1, size, size, size
-    rows, run = rows_and_run(access, image, image.shape)
-    element = BYTES[access.type]
-    return rows, run * element, image.bytes, span_of(access, image, image.shape) * element

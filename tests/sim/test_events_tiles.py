@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from sim.events import Simulator
 from sim.events.model import Models, Rates, SectionModel
 from sim.events.sections import Run
+from sim.events.sums import IDLE
+from sim.events.sums import classes_of as tile_classes
 from sim.events.tiles import Tiles, part_of_boxes, rows_and_run
 from sim.machine.machine import Machine
-from sim.planning import IDLE, _classes, _Figures, _Group
+from sim.planning import _Figures, _Group
 from tests.planning.tiles import operand_box, tiles
 from tests.sim.programs import SimpleCosts, machine_of, machines, programs
 from tiling.expr import BYTES, const, read
@@ -144,7 +146,7 @@ def test_a_section_is_followed_to_the_cycle_and_costs_no_less_than_the_least(
     section: Section = program.sections[0]
     models = Models(Rates.of(machine), costs)
     group = _Group(_Figures.of(machine, models), section.nest, program.operands)
-    moves, work = group.moves(section), group.work(section, _classes(section), IDLE)
+    moves, work = group.moves(section), group.work(section, tile_classes(section), IDLE)
     model = models.model(section, program.operands)
     cycles = Simulator(machine, costs).simulate(program).cycles
     assert group.followed(model, moves, work).cost == group.cost(cycles, moves, work)
