@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from math import inf
+from math import inf, prod
 
 from sim.cost.prices import Prices
 from sim.cost.sites import Sites, sites_of, taken
@@ -17,10 +17,10 @@ from sim.events.model import CostModel, Models, Rates, SectionModel, streams_of
 from sim.events.sections import Run
 from sim.events.state import LOAD
 from sim.events.sums import IDLE, Box, Classes, Moves, Work, classes_of, transfer_of
-from sim.events.tiles import part_of_boxes
+from sim.events.tiles import box_at_end, part_of_boxes
 from sim.machine.machine import Machine
 from sim.report.values import Memory, moved
-from tiling.choose import Bar, Estimate, Price, weights_of
+from tiling.choose import BEYOND, Bar, Estimate, Price, weights_of
 from tiling.making import Maker
 from tiling.nest import Nest
 from tiling.offer import Offers
@@ -81,6 +81,8 @@ class _Figures:
     channels: int
     byte: float
     """What a byte that is moved costs at least."""
+    margin: float
+    """So much more may a section cost than its price, for its room."""
 
     @staticmethod
     def of(machine: Machine, models: Models) -> _Figures:
@@ -91,7 +93,8 @@ class _Figures:
         if (beside := machine.beside_level2) is not None:
             bytes_of.append((beside.offchip_bytes_per_cycle, price.level2_byte))
         byte = min(own + (price.cycle / rate if rate else 0.0) for rate, own in bytes_of)
-        return _Figures(machine, models, models.costs, rates, price, rates.channels, byte)
+        margin = 0.0 if machine.target.values == "offchip" else BEYOND
+        return _Figures(machine, models, models.costs, rates, price, rates.channels, byte, margin)
 
 
 @dataclass(slots=True)
@@ -148,6 +151,8 @@ class _Group:
             look, stage = self.look(sections[number]), stages[number]
             bound = look.bounds[stage] if stage < len(look.bounds) else self.closer(look)
             if bound is None:
+                if look.price is None and bar.beaten(self.surely(look), self.figures.margin):
+                    continue
                 bar.add(price := self.price(look))
                 prices[number] = price
             else:
@@ -179,9 +184,35 @@ class _Group:
 
     def bound(self, moves: Moves, work: Work) -> Price:
         """What a section costs at least that moves so much, and does so much work or more."""
-        least, later = self.least(moves, work), self.later(moves, work)
+        least, later = self.least(moves, work, moves.early), self.later(moves, work)
         early = self.figures.price.cycle * moves.early
         return Price(least, early, least - self.busy(moves, work), self.counted(moves, work), later)
+
+    def surely(self, look: _Look) -> Price:
+        """The same as closely as can be said of a section of which all tiles are known."""
+        moves, work, cycle = look.moves, look.work, self.figures.price.cycle
+        least, later = self.least(moves, work, moves.apart), self.later(moves, work)
+        idle = min(least - self.busy(moves, work), cycle * self.quiet(look.section, work))
+        return Price(least, cycle * moves.early, idle, self.counted(moves, work), later)
+
+    def quiet(self, section: Section, work: Work) -> float:
+        """Cycles at the end of a section, at most, in which nothing comes.
+
+        When the last load begins, all tiles are done that used what it overwrites, and all results are stored
+        but as many as have buffers.
+        """
+        loads, stores = self.moving(section)
+        if stores and self.figures.channels == 1:
+            return 0.0
+        counts = [loop.count for loop in section.loops]
+        tiles = min([one.copies * prod(counts[one.level :]) for one in loads if one.level], default=0)
+        if not tiles:
+            return inf
+        cycles = tiles * work.longest
+        for number, image in stores:
+            boxes = image.copies + 1 - -tiles // prod(counts[image.level :])
+            cycles += min(boxes, prod(counts[: image.level])) * self.boxes[number, id(image)].cycles
+        return cycles
 
     def counted(self, moves: Moves, work: Work) -> float:
         """What bytes would cost beside that if they counted for themselves."""
@@ -191,6 +222,12 @@ class _Group:
         """What bytes cost as nothing else comes meanwhile."""
         offchip, level2 = moves.bytes - moves.of_level2 + work.far, moves.of_level2 + work.between
         return self.figures.price.waiting(offchip, level2)
+
+    def moving(self, section: Section) -> tuple[list[Image], list[tuple[int, Image]]]:
+        """Boxes of what is read, and those of results, with the numbers of their accesses."""
+        reads, images = len(self.nest.reads), section.images[: len(self.found)]
+        loads = [image for image in images[:reads] if image is not None]
+        return loads, [(number, one) for number, one in enumerate(images) if one and number >= reads]
 
     def price(self, look: _Look) -> Price:
         """What a section costs, which is worked out once."""
@@ -211,9 +248,12 @@ class _Group:
             for size, early in zip(sections.moved, sections.early, strict=True)
         ]
 
-    def least(self, moves: Moves, work: Work) -> float:
-        """What a section costs at least: whatever works beside each other takes as long as the slowest."""
-        alone = work.alone + (moves.loads if work.unit == "dma" else moves.early)
+    def least(self, moves: Moves, work: Work, apart: float) -> float:
+        """What a section costs at least: whatever works beside each other takes as long as the slowest.
+
+        No tile works beside transfers that take so many cycles `apart`.
+        """
+        alone = work.alone + (moves.loads if work.unit == "dma" else apart)
         offchip, pad = moves.offchip + work.offchip, moves.pad + work.pad
         return self.cost(max(alone, moves.dma, offchip, moves.level2 + work.level2, pad), moves, work)
 
@@ -242,6 +282,7 @@ class _Group:
     def moves(self, section: Section) -> Moves:
         """The transfers of a section."""
         loads = stores = offchip = level2 = pad = early = size = between = 0.0
+        first = last = before = behind = 0.0
         reads, times = len(self.nest.reads), [1.0]
         for loop in section.loops:
             times.append(times[-1] * self.nest.axes[loop.axis].extent / loop.step)
@@ -249,13 +290,16 @@ class _Group:
         for number, image in enumerate(section.images[: len(self.found)]):
             if image is None:
                 continue
-            box = boxes.get((number, id(image))) or self.box(number, image, section.loops[: image.level])
+            box = boxes.get((number, id(image))) or self.box(number, image, section.loops)
             tiles = times[image.level]
             count = tiles * box.part
+            cycles = box.cycles * count
+            # Tiles wait for whatever has one copy.
+            alone = cycles if image.level and image.copies == 1 else box.outer
             if number < reads:
-                loads += box.cycles * count
+                loads, first, before = loads + cycles, first + box.outer, before + alone
             else:
-                stores += box.cycles * count
+                stores, last, behind = stores + cycles, last + box.outer, behind + alone
             if self.found[number].place == "level2":
                 level2 += box.far * count
                 between += box.bytes * tiles
@@ -265,27 +309,34 @@ class _Group:
             size += box.bytes * tiles
             early += box.early
         if self.figures.channels > 1:
-            return Moves(max(loads, stores), loads, offchip, level2, pad, early, size, between)
+            apart = max(before + last, first + behind)
+            return Moves(max(loads, stores), loads, offchip, level2, pad, early, apart, size, between)
         both = loads + stores
-        return Moves(both, both, offchip, level2, pad, early, size, between)
+        return Moves(both, both, offchip, level2, pad, early, before + behind, size, between)
 
     def box(self, number: int, image: Image, loops: Sequence[Loop]) -> Box:
-        """One transfer of a box of an access that these loops move."""
+        """One transfer of a box of an access, in these loops."""
         operand = self.found[number]
         transfers = self.figures.rates.far["level2" if operand.place == "level2" else "offchip"].transfers
-        rows, run, size, span = transfer_of(self.nest.accesses[number], image, operand)
-        cycles = transfers.cycles(rows, run, number >= len(self.nest.reads), span)
+        access, written = self.nest.accesses[number], number >= len(self.nest.reads)
+        rows, run, size, span = transfer_of(access, image, image.shape, operand)
+        cycles = outer = transfers.cycles(rows, run, written, span)
         early = cycles if operand.kind == "constant" else 0
-        inside = cycles_of(size, transfers.inside)
-        part = part_of_boxes(self.nest, self.nest.accesses[number], image, loops)
-        found = Box(cycles, transfers.port_cycles(rows, run, span), inside, early, size, part)
+        port, inside = transfers.port_cycles(rows, run, span), cycles_of(size, transfers.inside)
+        loops = loops[: image.level]
+        part = part_of_boxes(self.nest, access, image, loops)
+        end = box_at_end(self.nest, access, image, loops, last=written)
+        if end != image.shape:
+            rows, run, _, span_of_end = transfer_of(access, image, end, operand)
+            outer = transfers.cycles(rows, run, written, span_of_end)
+        found = Box(cycles, port, inside, early, size, part, outer)
         self.boxes[number, id(image)] = found
         return found
 
     def work(self, section: Section, classes: Classes, known: Work) -> Work:
         """Some tiles of a section beside those that are known."""
         boxed = tuple([image is not None for image in section.images[: len(self.found)]])
-        unit, alone, offchip, level2, pad, far, between, near = known
+        unit, alone, offchip, level2, pad, far, between, near, longest = known
         for tile, count in classes:
             one = self.tiles.get((tile, boxed))
             if one is None:
@@ -293,8 +344,8 @@ class _Group:
             unit, alone, pad = one.unit, alone + count * one.alone, pad + count * one.pad
             offchip, level2 = offchip + count * one.offchip, level2 + count * one.level2
             far, between = far + count * one.far, between + count * one.between
-            near += count * one.near
-        return Work(unit, alone, offchip, level2, pad, far, between, near)
+            near, longest = near + count * one.near, max(longest, one.alone)
+        return Work(unit, alone, offchip, level2, pad, far, between, near, longest)
 
     def tile(self, tile: tuple[int, ...], boxed: tuple[bool, ...]) -> Work:
         """A tile; where there are no boxes, the unit reaches for operands where they are."""

@@ -80,6 +80,27 @@ class Bar:
             not self.least or least.cost < self.least[0] or any(map(lt, least.views(self.room), self.least))
         )
 
+    def beaten(self, least: Price, margin: float) -> bool:
+        """Whether something that costs so much at least is worse than another one beside whatever others.
+
+        That is if it is when all is spared for it that can be, and nothing for the other, which may cost more
+        by a `margin` for its room, and however bytes and idle time count (`planner.Aim`). To be slightly
+        faster is not worth it to move more.
+        """
+        cost, early, idle, moved, later = least
+        busy = cost - idle
+        late = busy - early
+        for one in self.known:
+            dear = one.cost * (1 + margin)
+            if (
+                late > dear
+                and late - later > dear - one.later - SLIGHT * (later > one.later) * dear
+                and late + moved > dear + one.moved
+                and late + busy > 2 * dear - one.idle
+            ):
+                return True
+        return False
+
 
 Estimate = Callable[[Sequence[Section], Mapping[str, Operand]], Sequence[Price]]
 """Prices of sections of one nest of which the cheapest are wanted; a dear one's may be infinite.
@@ -112,6 +133,8 @@ LARGE = 64
 """Bytes that a constant must have to be worth a box where units reach out for it."""
 PARTS = 1024
 """Of a byte, in which the scales of compressed constants are counted."""
+SLIGHT = 1e-4
+"""A part of a section's time."""
 BEYOND = 0.003
 """So much faster must a candidate be that takes more room than is free anyway."""
 

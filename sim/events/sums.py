@@ -26,6 +26,8 @@ class Box(NamedTuple):
     bytes: int
     part: float
     """What of a full box is surely moved for a tile, on the average, as boxes end at borders."""
+    outer: int
+    """Cycles of the channel before the first tile, or behind the last one."""
 
 
 class Moves(NamedTuple):
@@ -40,7 +42,9 @@ class Moves(NamedTuple):
     pad: float
     """Cycles of the memories."""
     early: float
-    """Cycles of the first boxes of constants, before which no tile starts."""
+    """Cycles of the first boxes of constants, which may come beside what is in front."""
+    apart: float
+    """Cycles of the channels that no tile works beside."""
     bytes: float
     of_level2: float
     """Bytes, and those of level 2."""
@@ -57,6 +61,8 @@ class Work(NamedTuple):
     far: float = 0.0
     between: float = 0.0
     near: float = 0.0
+    longest: float = 0.0
+    """Cycles of one tile at most."""
 
 
 IDLE = Work()
@@ -82,11 +88,13 @@ def classes_of(section: Section) -> Classes:
     return found
 
 
-def transfer_of(access: Access, image: Image, operand: Operand) -> tuple[int, int, int, int]:
-    """Rows and bytes of a row of a full box in the memory, its bytes, and those that it spans."""
-    if operand.stored_bytes is not None and operand.kind == "constant":
-        size = operand.stored(image.bytes)
-        return 1, size, size, size
-    rows, run = rows_and_run(access, image, image.shape)
+def transfer_of(
+    access: Access, image: Image, box: Sequence[int], operand: Operand
+) -> tuple[int, int, int, int]:
+    """Rows and bytes of a row of a box in the memory, its bytes, and those that it spans."""
     element = BYTES[access.type]
-    return rows, run * element, image.bytes, span_of(access, image, image.shape) * element
+    if operand.stored_bytes is not None and operand.kind == "constant":
+        size = operand.stored(prod(box) * element)
+        return 1, size, size, size
+    rows, run = rows_and_run(access, image, box)
+    return rows, run * element, rows * run * element, span_of(access, image, box) * element

@@ -176,6 +176,20 @@ def span_of(access: Access, image: Image, box: Sequence[int]) -> int:
     return 1 + sum((extent - 1) * stride * step for extent, stride, step in rows)
 
 
+def box_at_end(
+    nest: Nest, access: Access, image: Image, loops: Sequence[Loop], last: bool
+) -> tuple[int, ...]:
+    """Extents of the box of the first tile of these loops, or of the last one."""
+    ranges = [(0, extent) for extent in nest.extents]
+    for loop in loops:
+        begin = loop.step * (loop.count - 1) if last else 0
+        ranges[loop.axis] = begin, min(begin + loop.step, nest.axes[loop.axis].extent)
+    rows = zip(access.index, access.shape, _steps(access, image), strict=True)
+    return tuple(
+        [_clipped(one, end, step, ranges) if isinstance(one, Affine) else end for one, end, step in rows]
+    )
+
+
 def part_of_boxes(nest: Nest, access: Access, image: Image, loops: Sequence[Loop]) -> float:
     """What part of full boxes tiles move that count as far as they are full: less where boxes are clipped."""
     found, extents = 1.0, nest.extents

@@ -17,7 +17,7 @@ from sim.events.sums import IDLE
 from sim.events.sums import classes_of as tile_classes
 from sim.events.tiles import Tiles, part_of_boxes, rows_and_run
 from sim.machine.machine import Machine
-from sim.planning import _Figures, _Group
+from sim.planning import _Figures, _Group, _Look
 from tests.planning.tiles import operand_box, tiles
 from tests.sim.programs import SimpleCosts, machine_of, machines, programs
 from tiling.expr import BYTES, const, read
@@ -149,9 +149,12 @@ def test_a_section_is_followed_to_the_cycle_and_costs_no_less_than_the_least(
     moves, work = group.moves(section), group.work(section, tile_classes(section), IDLE)
     model = models.model(section, program.operands)
     cycles = Simulator(machine, costs).simulate(program).cycles
-    assert group.followed(model, moves, work).cost == group.cost(cycles, moves, work)
+    price = group.followed(model, moves, work)
+    assert price.cost == group.cost(cycles, moves, work)
     margin = group.cost(200, moves, work) - group.cost(0, moves, work)
-    assert group.least(moves, work) <= 1.1 * group.cost(cycles, moves, work) + margin
+    surely = group.surely(_Look(section, moves, [], work, []))
+    assert group.least(moves, work, moves.early) <= surely.cost <= 1.1 * price.cost + margin
+    assert group.figures.price.cycle * group.quiet(section, work) >= price.idle
 
 
 @settings(max_examples=100, deadline=None)

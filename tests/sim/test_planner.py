@@ -18,14 +18,15 @@ import sim
 import tosajit as tj
 from sim.analytic import Workload, evaluate
 from sim.events import simulate
-from sim.planning import NEVER, estimator, judge
+from sim.planning import NEVER, _Group, estimator, judge
+from tests.golden_networks import residual
 from tests.planning.drawing import Chain
 from tests.planning.running import check_program
 from tests.planning.test_cascade import layers
 from tests.planning.test_cascade_stripes import networks
 from tests.sim.drawing import machines
 from tiling.addresses import FAR_AHEAD
-from tiling.choose import Price
+from tiling.choose import Bar, Price
 from tiling.in_place import known_operands
 from tiling.plan import plan
 from tiling.planner import Known, Planner
@@ -270,6 +271,33 @@ def test_twelve_kib_are_no_slower_than_eleven() -> None:
         for n in (11 << 10, 12 << 10)
     )
     assert other.cycles <= 1.005 * one.cycles
+
+
+@pytest.mark.parametrize("machine", ["nvdla-small", "ethos-u55-128", "eyeriss-v1", "tiny"])
+def test_plans_need_nothing_that_is_surely_beaten(machine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    (groups,) = Network.of(residual()).parts
+    plans = [str(planned_for(groups, sim.machine(machine)).program)]
+    monkeypatch.setattr(Bar, "beaten", lambda *_: False)
+    plans.append(str(planned_for(groups, sim.machine(machine)).program))
+    assert plans[0] == plans[1]
+
+
+def test_of_sections_that_only_compute_few_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them take about as long, but most of them surely longer than some."""
+    weights, followed = np.zeros((64, 3, 3, 64), np.float32), []
+    graph = tj.trace(
+        lambda x: ops.conv2d(x, weights, pad=(1, 1, 1, 1)), np.zeros((1, 64, 64, 64), np.float32)
+    )
+
+    def counted(*arguments: Any) -> Price:
+        followed.append(arguments)
+        return known(*arguments)
+
+    known = _Group.followed
+    monkeypatch.setattr(_Group, "followed", counted)
+    (groups,) = Network.of(graph).parts
+    planned_for(groups, sim.machine("nvdla-large"))
+    assert len(followed) <= 60
 
 
 COPIED = {"boxes": {"weights": 1, "constants": 0, "values": 0, "results": 0}}
