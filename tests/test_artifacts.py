@@ -211,6 +211,7 @@ found, *_ = tj.load_executable(sys.argv[1])(np.load(sys.argv[2]))
 heavy = {
     "numba", "pydantic", "html", "logging", "numpy.typing", "ml_dtypes", "tiling.plan",
     "tosajit.graph.operator", "tosajit.compiler.stages", "tosajit.operators", "tosajit.checks",
+    "tosajit.kernels.sets.description", "sim.machine.formats",
 }
 print(found.tobytes().hex(), sorted(heavy & set(sys.modules)))
 """

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sim.machine.catalog import known
-from sim.machine.formats import SUFFIXES
 
 if TYPE_CHECKING:
     from sim.machine.machine import Machine
@@ -19,6 +18,8 @@ def machine(name: str | Path) -> Machine:
     stand an operating point: `eyeriss-v1@low`, `mine.yaml@low`. Raises `UnknownMachineError` with the nearest
     names, and what `load_machine` and `Machine.at` raise.
     """
+    from sim.machine.formats import SUFFIXES  # late: all of tosajit imports `sim.files`, and need not have json
+
     if isinstance(name, str) and not name.lower().endswith(SUFFIXES):
         base, at, point = name.rpartition("@")
         if at:

@@ -53,7 +53,7 @@ def _check(made: dict[str, Any]) -> None:
     if (made["version"], made["abi"]) != (version.VERSION, _abi()):
         which = "another build" if made["version"] == version.VERSION else f"version {made['version']}"
         raise FileError(f"was written by {which} of tosajit, but this is {version.VERSION}; {REMEDY}")
-    triple = platform()[0]
+    triple = host().triple
     if made["triple"] != triple:
         raise FileError(f"is for {made['triple']}, but this is {triple}; {REMEDY}")
     if lacking := sorted(set(made["features"]) - host().features):

@@ -7,35 +7,41 @@
 * `+avxvnni`, `-avx512bf16`: a feature that the CPU has or lacks, by LLVM's name
 """
 
+from __future__ import annotations
+
 import functools
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from tiling.records import dataclass
 from tosajit.errors import CompileError
-from tosajit.kernels.sets.amx import amx
-from tosajit.kernels.sets.avx2 import avx2
-from tosajit.kernels.sets.avx512 import avx512
-from tosajit.kernels.sets.avxvnni import avxvnni
 from tosajit.kernels.sets.cpus import Cpu, cpu_with, host, known, named_features
-from tosajit.kernels.sets.description import InstructionSet
 from tosajit.kernels.sets.machine import NATIVE
-from tosajit.kernels.sets.neon import neon
-from tosajit.kernels.sets.portable import portable
+
+if TYPE_CHECKING:
+    from tosajit.kernels.sets.description import InstructionSet
 
 VARIABLE, NONE = "TOSAJIT_CPU", "none"
 
-SETS: Mapping[str, Callable[[Collection[str]], InstructionSet | None]] = {
-    "amx": amx,
-    "avx512": avx512,
-    "avxvnni": avxvnni,
-    "avx2": avx2,
-    "neon": neon,
-    "portable": portable,
+Description = Callable[[Collection[str]], "InstructionSet | None"]
+"""Gives the set as far as a CPU with some features has it, or None."""
+
+
+def _described(name: str, features: Collection[str]) -> InstructionSet | None:
+    """Ask a set, whose module is imported for that: who only loads kernels asks none."""
+    describe: Description = getattr(import_module(f"tosajit.kernels.sets.{name}"), name)
+    return describe(features)
+
+
+SETS: Mapping[str, Description] = {
+    name: functools.partial(_described, name)
+    for name in ("amx", "avx512", "avxvnni", "avx2", "neon", "portable")
 }
-"""In order of preference: each gives the set as far as a CPU with some features has it, or None."""
+"""In order of preference."""
 
 
 def cpu() -> Cpu:
@@ -62,7 +68,7 @@ def compiling_for(cpu: Cpu) -> Iterator[None]:
 _foreign: ContextVar[Cpu | None] = ContextVar("foreign", default=None)
 
 
-def required(describe: Callable[[Collection[str]], InstructionSet | None]) -> InstructionSet:
+def required(describe: Description) -> InstructionSet:
     """Return what a set has on the CPU to compile for."""
     made = describe(cpu().features)
     if made is None:
