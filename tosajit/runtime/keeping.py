@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from weakref import ref
@@ -50,14 +50,17 @@ def sources() -> str:
     return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
-def _files(folder: str) -> Iterator[tuple[str, int, int]]:
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                yield from _files(entry.path)
-            elif entry.name.endswith(".py"):
-                about = entry.stat()
-                yield entry.path, about.st_size, about.st_mtime_ns
+def _files(folder: str) -> list[tuple[str, int, int]]:
+    found, folders = [], [folder]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.name.endswith(".py"):
+                    about = entry.stat()
+                    found.append((entry.path, about.st_size, about.st_mtime_ns))
+                elif entry.name != "__pycache__" and entry.is_dir():
+                    folders.append(entry.path)
+    return found
 
 
 _digests: dict[int, tuple[ref[Array], str]] = {}
