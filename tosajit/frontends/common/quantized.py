@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from math import inf
 from typing import Protocol
 
@@ -147,19 +147,25 @@ def raised(operand: Integers, scale: float, bits: int) -> Tensor:
     One RESCALE does both where rounding once gives the same for every number that there is.
     """
     multiplier, shift = multiplier_of(scale)
-    least, most = operand.bounds
     rounding = operand.rounding
-    values = np.arange(least - operand.zero_point, most - operand.zero_point + 1)
-    exact = rounding is not RoundingMode.DOUBLE_ROUND or np.array_equal(
-        rounded_twice(values, multiplier, max(shift - bits, 1)),
-        rounded_twice(values << bits, multiplier, shift),
-    )
-    if exact and allowed(values, shift - bits):
+    least, most = (bound - operand.zero_point for bound in operand.bounds)
+    if _at_once(least, most, multiplier, shift, bits, rounding is RoundingMode.DOUBLE_ROUND):
         return scaled(
             operand.tensor, [(multiplier, shift - bits)], INT32,
             input_zp=operand.zero_point, rounding=rounding,
         )  # fmt: skip
     return rescale(wide(operand.tensor, operand.zero_point, bits), scale, INT32, rounding=rounding)
+
+
+@lru_cache(maxsize=1 << 10)
+def _at_once(least: int, most: int, multiplier: int, shift: int, bits: int, twice: bool) -> bool:
+    """Whether RESCALE gives the same for numbers that it moves up by bits as for those that have been."""
+    values = np.arange(least, most + 1)
+    exact = not twice or np.array_equal(
+        rounded_twice(values, multiplier, max(shift - bits, 1)),
+        rounded_twice(values << bits, multiplier, shift),
+    )
+    return exact and allowed(values, shift - bits)
 
 
 def multiplied(first: Integers, second: Integers, result: Quantization) -> Tensor:
