@@ -18,7 +18,7 @@ def machine(name: str | Path) -> Machine:
     stand an operating point: `eyeriss-v1@low`, `mine.yaml@low`. Raises `UnknownMachineError` with the nearest
     names, and what `load_machine` and `Machine.at` raise.
     """
-    from sim.machine.formats import SUFFIXES  # late: all of tosajit imports `sim.files`, and need not have json
+    from sim.machine.formats import SUFFIXES  # late: `sim.files` alone needs no json
 
     if isinstance(name, str) and not name.lower().endswith(SUFFIXES):
         base, at, point = name.rpartition("@")
