@@ -168,8 +168,9 @@ def _walks(index: object) -> bool:
         (19, "i8", "by_masks"),
         (24, "f32", "by_halves"),
         (24, "i64", "range"),
-        (8, "f32", "range"),
-        (3, "f32", "range"),
+        (8, "f32", "exactly"),
+        (3, "f32", "exactly"),
+        (3, "i64", "exactly"),
         (64, "f32", "range"),
         (19, "i64", "range"),
         (32, "i64", "by_registers"),
@@ -188,7 +189,8 @@ def test_short_rows_are_done_by_single_registers(extent: int, kind: str, loop: s
     total = call(f"add_{kind}", value, read(1, kind), type=kind)
     nest = Nest("map", axes, (source, other), (Write(target, total),), None, ("n",))
     text = emit_section(section(nest)).source
-    assert f"in {loop}(lo1, hi1)" in text
+    turns = f", {extent}" if loop == "exactly" else ""
+    assert f"in {loop}(lo1, hi1{turns})" in text
     assert "in range(lo0, hi0)" in text
     assert llvm_text(text)
 
@@ -237,6 +239,32 @@ def test_rows_of_functions_that_fill_no_register_may_overlap(extent: int, functi
     source = replace(source, index=(Affine((1, 0)), Affine((0, -1), extent - 1)))
     nest = Nest("map", (Axis("y", 9), Axis("x", extent)), (source,), (Write(target, value),), None, ("n",))
     assert f"in {loop}(lo1, hi1)" in emit_section(section(nest)).source
+
+
+@pytest.mark.parametrize("cpu", ["haswell", "skylake-avx512"])
+@pytest.mark.parametrize("extent", [3, 4, 8])
+def test_rows_of_few_elements_are_done_by_vectors(cpu: str, extent: int) -> None:
+    source, other, target = (
+        Access(name, "f32", shape, index)
+        for name, shape, index in (
+            ("a", (50, extent), identity(2)),
+            ("b", (extent,), (along(1, 2),)),
+            ("c", (50, extent), identity(2)),
+        )
+    )
+    axes, total = (Axis("y", 50), Axis("x", extent)), call("add_f32", read(0, "f32"), read(1, "f32"))
+    nest = Nest("map", axes, (source, other), (Write(target, total),), None, ("n",))
+    with compiling_for(foreign("x86_64-unknown-linux-gnu", cpu)):
+        assert f"fadd <{extent // 2 * 2} x float>" in llvm_text(emit_section(section(nest)).source)
+
+
+@pytest.mark.parametrize(("kind", "loop"), [("i32", "exactly(lo1, hi1, 5)"), ("f32", "range(lo1, hi1)")])
+def test_few_integers_are_combined_in_any_order(kind: str, loop: str) -> None:
+    source = Access("a", kind, (50, 5), identity(2))
+    target = Access("b", kind, (50,), (along(0, 2),))
+    axes, reduction = (Axis("y", 50), Axis("x", 5, True)), Reduction("add", 0, kind, read(0, kind))
+    nest = Nest("reduce", axes, (source,), (Write(target, acc(kind)),), reduction, ("n",))
+    assert f"for a1 in {loop}" in emit_section(section(nest)).source
 
 
 def test_sections_that_differ_in_names_alone_are_written_once(monkeypatch: pytest.MonkeyPatch) -> None:

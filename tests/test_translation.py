@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tosajit.kernels.intrinsics import exactly
 from tosajit.kernels.loops import overlaps
 from tosajit.kernels.native import llvm_text
 from tosajit.kernels.objects import compile_kernel
@@ -16,7 +17,7 @@ from tosajit.kernels.sets.registry import compiling_for
 
 HEAD = (
     "import numpy as np\n"
-    "from tosajit.kernels.intrinsics import by_halves, by_masks, by_registers, interleaved, "
+    "from tosajit.kernels.intrinsics import by_halves, by_masks, by_registers, exactly, interleaved, "
     "interleaved_at_need, load_i64, overlapping_at_need, store_i64, store_f64, store_i8\n"
 )
 FUNCTIONS = """
@@ -70,6 +71,7 @@ def plain(body: str, a: int, b: int, functions: str = "") -> list[int]:
         "by_halves": range,
         "by_masks": range,
         "overlapping_at_need": range,
+        "exactly": exactly,
     }
     exec(functions + "\n" + body, names)
     return [int(names["r"]), int(names["s"])]
@@ -89,6 +91,8 @@ BODIES = {
     "turns beside each other at need": "for i in interleaved_at_need(a, b):\n    r += i * i\n    s = s ^ i",
     "short loops": "for i in by_registers(0, b):\n    r += i * a\nfor i in by_masks(a, 19):\n    s += i",
     "loops that could overlap": "for i in overlapping_at_need(a, 75):\n    r += i * b",
+    "loops of few turns": "for i in exactly(a, b, 4):\n    r += i * b\n    s = s ^ r",
+    "loops of few turns in a loop": "for j in range(b):\n    for i in exactly(0, a, 3):\n        r += i * j",
     "short loops of halves": "for i in by_halves(a, 24):\n    r += i * b",
     "a loop within a loop": "for i in range(a):\n    for j in range(i, b):\n        r += i * j\n    s += 1",
     "a loop over nothing": "for i in range(5, 5):\n    r = 9\nfor i in range(7, 2):\n    s = 9",

@@ -169,6 +169,13 @@ interleaved = interleaved_at_need = by_registers = by_halves = by_masks = overla
 on those that need it; whose turns fill single registers, or halves of them with AVX-512; those that masks
 leave some of a register out of, or whose last register does points of the one before on CPUs without masks;
 and those that do so there and are plain on others."""
+
+
+def exactly(first: int, end: int, extent: int) -> range:
+    """What loops go over that mostly have so many turns, a number of the text."""
+    return range(first, end)
+
+
 BUILTINS = {"min": _chosen("min", operator.lt), "max": _chosen("max", operator.gt)}
 """What Python has of itself, for two numbers; Numba's own take any number of them as a tuple."""
 

@@ -18,6 +18,7 @@ LOOPS = (
     "interleaved_at_need",
     "by_registers",
     "by_halves",
+    "exactly",
     "one_by_one",
     *OVERLAPPING,
 )
@@ -58,21 +59,36 @@ def hints_of(kind: str) -> Mapping[str, int | bool]:
 def overlapping(name: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> ast.stmt:
     """A loop over a row by whole registers of AVX2, the last of which ends where the row does.
 
-    It does some points again where a register with masks would leave them out. Parts of rows that fill no
-    register are done point by point.
+    It does some points again where a register with masks would leave them out.
     """
     low, high = map(ast.unparse, bounds)
-    text = f"""
-if {high} - {low} >= {HALF}:
-    for {name}_next in range({low}, {high}, {HALF}):
-        {name}_first = min({name}_next, {high} - {HALF})
-        for {name}_lane in by_halves(0, {HALF}):
-            {name} = {name}_first + {name}_lane
-else:
-    for {name} in one_by_one({low}, {high}):
-        pass
+    registers = f"""
+for {name}_next in range({low}, {high}, {HALF}):
+    {name}_first = min({name}_next, {high} - {HALF})
+    for {name}_lane in by_halves(0, {HALF}):
+        {name} = {name}_first + {name}_lane
 """
-    (choice,) = ast.parse(text).body
-    _, parts, whole = (node for node in ast.walk(choice) if isinstance(node, ast.For))
-    parts.body, whole.body = list(body), [*whole.body, *body]
-    return choice
+    return _or_one_by_one(f"{high} - {low} >= {HALF}", registers, name, bounds, body)
+
+
+def few(name: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> ast.stmt:
+    """A loop that mostly has as many turns as the text says: LLVM writes these out, and does several rows."""
+    low, high, extent = map(ast.unparse, bounds)
+    row = f"""
+for {name}_lane in range(0, {extent}):
+    {name} = {low} + {name}_lane
+"""
+    return _or_one_by_one(f"{high} - {low} == {extent}", row, name, bounds, body)
+
+
+def _or_one_by_one(
+    test: str, loop: str, name: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]
+) -> ast.stmt:
+    """A loop, or a plain one if it is not for these bounds; the body ends the innermost turns of both."""
+    low, high, *_ = map(ast.unparse, bounds)
+    plain = f"for {name}_lane in one_by_one({low}, {high}):\n    {name} = {name}_lane"
+    ways = [ast.parse(text).body for text in (loop, plain)]
+    for way in ways:
+        *_, innermost = (node for node in ast.walk(way[0]) if isinstance(node, ast.For))
+        innermost.body += body
+    return ast.If(ast.parse(test, mode="eval").body, *ways)

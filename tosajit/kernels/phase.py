@@ -175,6 +175,8 @@ class Phase:
         kernel, extent = self.kernel, self.kernel.nest.axes[axis].extent
         if extent >= LONG:
             return LONG_LOOPS[min(kernel.functions, len(LONG_LOOPS) - 1)]
+        if self._is_few(axis):
+            return "exactly"
         plain = kernel.nest.reduction is None and kernel.section is None and not self.part
         if not plain or self.depth == 1 or extent >= MIDDLING:
             return "range"
@@ -182,13 +184,22 @@ class Phase:
             return "overlapping_at_need" if extent % HALF and kernel.functions and kernel.words else "range"
         if extent % (2 * HALF) == 0:
             return "by_registers"
-        if extent <= HALF or not kernel.words:
+        if not kernel.words:
             return "range"
         return "by_masks" if extent % HALF else "by_halves"
 
+    def _is_few(self, axis: int) -> bool:
+        """Whether an innermost loop has so few turns, in any order, that their number stands in the text."""
+        kernel, reduction = self.kernel, self.kernel.nest.reduction
+        ordered = reduction is not None and reduction.type in FLOATING
+        plain = not ordered and kernel.section is None and not self.part
+        return plain and self.depth > 1 and kernel.nest.axes[axis].extent <= HALF
+
     def _range(self, level: int, axis: int) -> str:
-        """Where a loop begins and ends, and its steps."""
+        """Where a loop begins and ends, and its steps or, of few, how many they are."""
         low, high = f"lo{axis}", f"hi{axis}"
+        if level == self.depth and self._is_few(axis):
+            return f"{low}, {high}, {self.kernel.nest.axes[axis].extent}"
         if self.twos and level == self.depth:
             return f"{low}, {high} - 1, 2"
         if level == self.depth - 1 and self.part == "rows":

@@ -16,7 +16,7 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from tosajit.kernels.loops import LOOPS, NO_HINTS, hints_of, overlapping, overlaps
+from tosajit.kernels.loops import LOOPS, NO_HINTS, few, hints_of, overlapping, overlaps
 from tosajit.kernels.operations import CONTEXT, Typed, apply, cast, literal, plain, truth, unified
 
 Names = dict[str, Typed]
@@ -228,6 +228,8 @@ class _Function:
                 body,
                 [],
             ) if kind in LOOPS:
+                if kind == "exactly":
+                    return self.statements([few(name, bounds, body)])
                 if overlaps(kind) and not _stored(body) & self.names.keys():
                     return self.statements([overlapping(name, bounds, body)])
                 given = [cast(self.b, self.value(bound), types.int64) for bound in bounds]
