@@ -56,9 +56,52 @@ def test_steps_of_a_softmax_wait_for_maps_in_dram(
 ) -> None:
     made = tuple(f"b_softmax_{number}" for number in numbers)
     one = Operation(kind, (1, 16, 16, 16), "Dram", along=along, made=made, source="Softmax")
-    far = {f"b_softmax_{number}": Stored(True, True) for number in range(26)}
+    far = {f"b_softmax_{number}": Stored(True, True) for number in range(8, 26)}
     assert softmaxes.waits(one, far, core(U85)) == pytest.approx(cycles, abs=1)
     assert softmaxes.waits(one, {}, core(U85)) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "far", "cycles"),
+    [
+        ("CLZ", 5, (4,), 8_738),
+        ("SHL", 8, (4, 7, 8), 17_476),
+        ("Mul", 11, (8, 10), 8_738),
+        ("Mul", 16, (8, 15, 16), 13_107),
+        ("Sub", 17, (16, 17), 4_608),
+    ],
+)
+def test_the_u65_reads_and_writes_maps_of_a_softmax_in_dram_at_one_rate(
+    kind: str, number: int, far: tuple[int, ...], cycles: int
+) -> None:
+    shape = 1, 16, 16, 16
+    one = Operation(kind, shape, "Dram", (1, 8, 16, 16), made=(f"b_softmax_{number}",), source="Softmax")
+    known = {f"b_softmax_{place}": Stored(True, place > 4) for place in far}
+    work = softmaxes.work(one, core(U65))
+    assert work + softmaxes.waits(one, known, core(U65)) == pytest.approx(cycles, abs=1)
+
+
+@pytest.mark.parametrize(("far", "cycles"), [(True, 20_279 - 8_283), (False, 0)])
+def test_sums_of_a_softmax_are_written_to_dram_block_by_block(far: bool, cycles: int) -> None:
+    one = Operation("ReduceSum", (1, 64, 64, 1), "Dram", (1, 4, 4, 8), (1, 64, 64, 3), made=("b_softmax_4",))
+    assert softmaxes.summed(one, {"b_softmax_4": Stored(far, False)}, core(U65)) == cycles
+
+
+@pytest.mark.parametrize(
+    ("shape", "block", "cycles"),
+    [
+        ((1, 64, 64, 3), (1, 4, 16), 81_408 - 65_536),
+        ((1, 2, 12, 12), (1, 4, 16), 495 - 384),
+        ((1, 4, 16, 16), (1, 4, 16), 1_340 - 1_024),
+        ((1, 1, 1, 5), (1, 32, 16), 0),
+    ],
+)
+def test_the_last_product_of_a_softmax_waits_for_its_commands(
+    shape: tuple[int, ...], block: tuple[int, ...], cycles: int
+) -> None:
+    one = Operation("Mul", shape, "Sram", block, along=("Asr",), made=("b_softmax_26", "b"), source="Softmax")
+    assert softmaxes.issued(one, core(U85)) == cycles
+    assert softmaxes.issued(one, core("ethos-u85-256/sys-dram-mid/sram-only")) == 0
 
 
 @pytest.mark.parametrize(("bricks", "cycles"), [(True, 16_000 - 3_072), (False, 0)])

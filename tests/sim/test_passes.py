@@ -338,3 +338,16 @@ def test_work_on_elements_and_products_take_turns(machine: str, mode: Literal["e
 
     report = tj.simulate(trace(both, Value("map", INT8, (1, 32, 32, 16))), machine, mode=mode)
     assert report.cycles >= report.busy["array"] + report.busy["vector"]
+
+
+@pytest.mark.parametrize("channels", [3, 16])
+def test_results_in_rows_have_runs_of_a_brick(channels: int) -> None:
+    """Bursts of 128 bytes have 16 of use, or as many as there are, as results of the array have."""
+
+    def part(map: Tensor) -> list[Tensor]:
+        zeros = ops.const(np.zeros((1, 1024, 1), np.int8), INT8)
+        return [ops.concat([ops.reverse(map, axis=1), zeros], axis=2)]
+
+    graph = trace(part, Value("map", INT8, (1, 1024, channels)))
+    report = tj.simulate(graph, "ethos-u85-256/sys-dram-mid/dedicated-sram-384kb")
+    assert report.operators[0].traffic["offchip", "write", "activations"] == 8 * 1024 * channels

@@ -53,8 +53,8 @@ it, or gives it another scale or looks it up in a pass of its own, our programs 
 place; our model times them (`tools/validating/copies.py`), and what Vela takes apart into other operators
 than our programs do, such as squared differences in 32 bits (`tools/validating/lowered.py`) and means
 (`tools/validating/means.py`); and what operators of its schedule wait for maps in DRAM that our groups have
-in the SRAM or pass on (U85): maps of 32 bits in a softmax, which have all channels of bricks besides
-(`tools/validating/softmaxes.py`), and operands of additions (`tools/validating/apart.py`).
+in the SRAM or pass on: maps of 32 bits in a softmax, which have all channels of bricks besides
+(`tools/validating/softmaxes.py`), and operands of additions (U85, `tools/validating/apart.py`).
 Charges (`tools/validating/charges.py`), which are Vela's estimate and no fact of the hardware, worked out
 from our model and not from Vela's figures. In dedicated modes it counts an operator whose weights have a
 buffer, and the waits for weights and tables, as if maps were in the DRAM where they live by default, and

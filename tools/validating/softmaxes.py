@@ -1,36 +1,40 @@
-"""What softmaxes of Vela's take beside ours: maps of 32 bits are in bricks of channels, or in the DRAM (U85).
+"""What softmaxes of Vela's take beside ours: maps of 32 bits are in bricks of channels, or in the DRAM.
 
 Its operations look for the inverse of a sum in three steps, on maps that it numbers. One that is in bricks
 has all their channels, 16 for a single one, where ours are rows. What an operation of the U85 reads in DRAM
-comes over the channel of streamed maps, whose rate bounds it; of what is written, nothing is counted in a
-chain. Our model of the machine times both the work and the reads.
+comes over the channel of streamed maps, whose rate bounds it; reads and writes of the U55 and U65 share one
+rate. Sums may be written to DRAM block by block, and so is, as Vela counts, the last product, although that
+only goes on in a chain (U85). Our model of the machine times work, reads and writes.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from math import prod
+from dataclasses import replace
+from math import ceil, prod
 from typing import NamedTuple
 
-from sim.cost.ethos.cycles import CHANNELS
-from sim.cost.ethos.parts import Part85, up
+from sim.cost.ethos.choosing import chosen
+from sim.cost.ethos.cycles import CHANNELS, Map, Maps, layer_cycles
+from sim.cost.ethos.parts import Layer, Part55, Part85, Shape, up
 from sim.cost.ethos.passes import Core
 from sim.cost.ethos.stages import Source, Stage, StageKind
 from sim.cost.transfer import port_rate
 from sim.machine.machine import Machine
 from validating.charges import STREAMED, rate
-from validating.lowered import AXES, KINDS, passes
+from validating.lowered import AXES, KINDS, passes, stage
 from validating.schedules import MEMORY, Operation
 
 NUMBERED = re.compile(r"(.*)_softmax_(\d+)$")
 STORED = re.compile(r"^ *\d+ - +\d+: .*: (\w+) +: (?:.*;)?([^;]+)$")
-EXPONENTIALS, HALF, FIRST, LAST, PRODUCTS = 2, 8, 10, 25, 26
-"""Numbers of maps: of exponentials; of half the sum; of the first guess and the last; of what they scale."""
+EXPONENTIALS, SUM, ZEROS, SHIFT, HALF, FIRST, LAST, PRODUCTS = 2, 4, 5, 7, 8, 10, 25, 26
+"""Numbers of maps: of exponentials; of their sum, its leading zeros, and how far it is shifted to be what is
+called its half; of the first guess and the last; of what they scale."""
+BEFORE = {ZEROS: (SUM,), SHIFT: (ZEROS,), HALF: (SUM, SHIFT), FIRST - 1: (HALF,), FIRST: (FIRST - 1,)}
+"""What maps up to the first guess are made of."""
 ALL: Mapping[str, StageKind] = {**KINDS, "CLZ": "other", "SHL": "other"}
 """Kinds of operations on these, as stages."""
-LEADING = 5
-"""That of leading zeros, which are counted of one map alone."""
 STEP = 5
 """Maps of a step: a product with half the sum, its complement, the correction, scaled, and the next guess."""
 PAIRS = frozenset({EXPONENTIALS, HALF, PRODUCTS})
@@ -48,10 +52,16 @@ def softmaxes(found: Sequence[Operation], log: str, core: Core, machine: Machine
     """Cycles of what fills up bricks, and that operations wait for what they read."""
     known, total = stored(log), 0
     for one in found:
-        if one.source == "Softmax" and one.kind in ALL and one.made and NUMBERED.match(one.made[-1]):
-            total += filled(one, known, core)
+        if one.source != "Softmax" or not one.made:
+            continue
+        if one.kind in ALL and NUMBERED.match(one.made[-1]):
+            total += filled(one, known, core) + waits(one, known, core)
             if isinstance(core.hardware, Part85):
-                total += waits(one, known, core) + repeated(one, known, core, machine)
+                total += repeated(one, known, core, machine)
+        elif one.kind == "ReduceSum":
+            total += summed(one, known, core)
+        elif one.along and one.kind in ALL:
+            total += issued(one, core)
     return total
 
 
@@ -89,7 +99,7 @@ def work(one: Operation, core: Core, bricks: bool = False) -> int:
             AXES,
             "i32",
             table="LUT" in one.along,
-            scalar=not pair and number != LEADING,
+            scalar=not pair and number != ZEROS,
         )
         for kind, number in zip((one.kind, *one.along), dict.fromkeys(numbers), strict=False)
     ]
@@ -102,26 +112,53 @@ def paired(number: int) -> bool:
 
 
 def waits(one: Operation, known: Mapping[str, Stored], core: Core) -> int:
-    """Cycles of reads of maps of 32 bits in DRAM, beyond the work."""
+    """Cycles of maps of 32 bits in DRAM beyond the work."""
     numbers = [int(match[2]) for name in one.made if (match := NUMBERED.match(name))]
     base = one.made[-1].rpartition("_")[0]
-    read = [operand for number in numbers for operand in operands(number) if operand not in numbers]
-    far = [operand for operand in read if (place := known.get(f"{base}_{operand}")) and place.far]
-    return max(
-        0,
-        int(len(far) * 4 * prod(one.shape) / rate(core, STREAMED)) - work(one, core, bricks(one, known)),
-    )
+    moved = [operand for number in numbers for operand in operands(number) if operand not in numbers]
+    if isinstance(core.hardware, Part55):  # of a difference from a number, Vela counts what is written
+        moved = [*(moved if one.kind != "Sub" else ()), *numbers[-1:]]
+    size, far = 4 * prod(one.shape), Map(core.far)
+    places = [known[name] for number in moved if (name := f"{base}_{number}") in known]
+    runs = [core.far.burst if place.bricks else 4 * one.block[-1] for place in places if place.far]
+    taken = int(sum(far.moved(size, run) for run in runs) / rate(core, STREAMED))
+    return max(0, taken - work(one, core, bricks(one, known)))
 
 
 def operands(number: int) -> tuple[int, ...]:
     """The maps that the one of such a number is made of, as far as they are for the inverse."""
-    if not HALF < number <= LAST:
+    if number in BEFORE:
+        return BEFORE[number]
+    if not FIRST < number <= LAST:
         return ()
-    if number <= FIRST:
-        return (number - 1,)
     step, place = divmod(number - FIRST - 1, STEP)
     guess = FIRST + STEP * step
     return ((guess, HALF), (number - 1,), (number - 1, guess), (number - 1,), (guess, number - 1))[place]
+
+
+def summed(one: Operation, known: Mapping[str, Stored], core: Core) -> int:
+    """Cycles of sums that are written to DRAM, beyond those of sums that stay in the SRAM."""
+    if not one.block or not known.get(one.made[-1], Stored(False, False)).far:
+        return 0
+    output, source = Shape(*one.shape[-3:]), Shape(*one.read[-3:])
+    layer = Layer("sum", output, source, bits=32, output_bits=32)
+    choice = replace(chosen(core.hardware, layer), output=Shape(*one.block[-3:]))
+    near = Map(core.memory, plain=True)
+    far, own = (
+        layer_cycles(core.hardware, layer, choice, Maps(near, place, core.memory.read_latency)).total
+        for place in (Map(core.home, plain=True), near)
+    )
+    return far - own
+
+
+def issued(one: Operation, core: Core) -> int:
+    """Cycles that the last product waits for commands, as if its blocks of 32 bits went where maps live."""
+    work = passes(core, [stage("multiply", "i32", "i32"), stage("other", "i32", "i8")], one, bricks=True)
+    *positions, deep = one.shape
+    block = Shape(*one.block[-3:]).within(Shape(*one.shape[-3:]))
+    written = core.home.cycles(4 * block.elements, core.home.write_latency)
+    blocks = prod(positions) * up(deep, CHANNELS) / prod(one.block)
+    return max(0, ceil((written * blocks + work) / 4) - work)
 
 
 def repeated(one: Operation, known: Mapping[str, Stored], core: Core, machine: Machine) -> int:

@@ -94,8 +94,8 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
         0,
         operations,
         tuple(
-            0 if number in commanded(nest) else reach.spread(tile, core.at(site).memory.burst)
-            for number, (reach, site) in enumerate(zip(reaches(nest), sites, strict=False))
+            0 if number in commanded(nest) else _moved(core, nest, number, tile, site)
+            for number, site in enumerate(sites[: len(nest.accesses)])
         ),
         (("passes", len(passes)),),
         table_cycles(core, stages[0]) if stages else 0,
@@ -103,6 +103,16 @@ def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Wo
         pays_latencies=True,
         commands=commands(nest, turned, (), None, passes),
     )
+
+
+def _moved(core: Core, nest: Nest, number: int, tile: tuple[int, ...], site: Site) -> int:
+    """Bytes that move for an access: results in rows have runs of a brick, however few channels there are."""
+    reach, burst = reaches(nest)[number], core.at(site).memory.burst
+    moved = reach.spread(tile, burst)
+    if number < len(nest.reads) or not site.plain:
+        return moved
+    brick = min(burst, CHANNELS * reach.element)
+    return min(moved, reach.touched(tile) * burst // brick)
 
 
 def where(nest: Nest, sites: Sites) -> Sites:
