@@ -67,7 +67,8 @@ class SectionRun:
     @property
     def floor(self) -> int:
         """Before which no command can start any more."""
-        return min(self.state[LOAD], self.state[self.model.unit])
+        loaded, done = self.state[LOAD], self.state[self.model.unit]
+        return loaded if loaded < done else done
 
     def compute(self) -> None:
         """Do the pending tile."""
@@ -175,12 +176,13 @@ class SectionRun:
         now, loaded = state[model.unit], state[LOAD]
         floor = min(loaded, now)
         for memory in model.rates.memories:
-            state[memory] = max(state[memory], floor)
+            if state[memory] < floor:
+                state[memory] = floor
         return (
             *self.turns,
             *[state[place] - now for place in changed],
-            *[max(state[place] - now, 0) for place in waited],
-            *[max(state[place], loaded) - now for place in used],
+            *[time - now if (time := state[place]) > now else 0 for place in waited],
+            *[(time if (time := state[place]) > loaded else loaded) - now for place in used],
         )
 
     def _result(self, depth: int, before: list[int]) -> tuple[Any, ...]:
@@ -243,9 +245,11 @@ def transfer(state: list[int], start: int, move: Any, floor: int) -> int:
     """
     end: int = start + move.cycles
     if move.far:
-        state[move.memory] = reach = max(state[move.memory], floor) + move.far
-        end = max(end, reach)
+        reach = state[move.memory]
+        state[move.memory] = reach = (reach if reach > floor else floor) + move.far
+        end = reach if reach > end else end
     if move.pad:
-        state[PAD] = reach = max(state[PAD], floor) + move.pad
-        end = max(end, reach)
+        reach = state[PAD]
+        state[PAD] = reach = (reach if reach > floor else floor) + move.pad
+        end = reach if reach > end else end
     return end
