@@ -73,6 +73,8 @@ PLANS_TEXT = """Where our plan takes less time than Vela's schedule by the same 
 difference is a better plan and no error. Here is how many are faster by more than 1 %, and by how much
 (median), and how many are slower; the others take as long. How far the model of the machine is off is the
 last column: with Vela's schedule in place of our plan, and what is added to it (below the next heading)."""
+FIRST_LAYERS = """ What the others have in common are first layers, and some behind these: plans read their
+weights where they are, anew for each row of blocks, which the work hides, as a copy would be waited for."""
 ASKED = {"CNN, int8": 0.03, "CNN, i16x8": 0.06, "recurrent, int8": 0.06, "recurrent, i16x8": 0.06}
 """How far kinds of networks may be off."""
 LONGER = 0.01
@@ -173,7 +175,7 @@ def moved(pairs: Sequence[vela_live.Pair]) -> Iterator[str]:
     least = sum(one.least_bytes <= (1 + TRAFFIC_BOUND) * one.scheduled_bytes for one in known)
     yield (
         f"By our own count of what both schedules move, {less} of {len(known)} do, and"
-        f' {least} with `objective="traffic"`.'
+        f' {least} with `objective="traffic"`.{FIRST_LAYERS}'
     )
     if more:
         cases = (f"{one.network} on {one.configuration} {_share(_more(one))}{_time(one)}" for one in more)
