@@ -12,7 +12,7 @@ from math import inf, prod
 
 from sim.cost.prices import Prices
 from sim.cost.sites import Sites, sites_of, taken
-from sim.cost.transfer import cycles_of
+from sim.cost.ticks import TICKS, cycles_in, ticks_of
 from sim.events.model import CostModel, Models, Rates, SectionModel, streams_of
 from sim.events.sections import Run
 from sim.events.state import LOAD
@@ -275,7 +275,7 @@ class _Group:
         run.section(model, True)
         run.finish()
         busy = max(run.state[LOAD], *(run.state[far.state] for far in figures.rates.far.values()))
-        cycle, idle = figures.price.cycle, max(run.cycles - busy, 0)
+        cycle, idle = figures.price.cycle, max(run.cycles - cycles_in(busy), 0)
         cost, early = self.cost(run.cycles, moves, work), cycle * min(moves.early, run.cycles)
         return Price(cost, early, cycle * idle, self.counted(moves, work), self.later(moves, work))
 
@@ -320,15 +320,15 @@ class _Group:
         transfers = self.figures.rates.far["level2" if operand.place == "level2" else "offchip"].transfers
         access, written = self.nest.accesses[number], number >= len(self.nest.reads)
         rows, run, size, span = transfer_of(access, image, image.shape, operand)
-        cycles = outer = transfers.cycles(rows, run, written, span)
+        cycles = outer = transfers.ticks(rows, run, written, span) / TICKS
         early = cycles if operand.kind == "constant" else 0
-        port, inside = transfers.port_cycles(rows, run, span), cycles_of(size, transfers.inside)
+        port, inside = transfers.port_ticks(rows, run, span) / TICKS, ticks_of(size, transfers.inside) / TICKS
         loops = loops[: image.level]
         part = part_of_boxes(self.nest, access, image, loops)
         end = box_at_end(self.nest, access, image, loops, last=written)
         if end != image.shape:
             rows, run, _, span_of_end = transfer_of(access, image, end, operand)
-            outer = transfers.cycles(rows, run, written, span_of_end)
+            outer = transfers.ticks(rows, run, written, span_of_end) / TICKS
         found = Box(cycles, port, inside, early, size, part, outer)
         self.boxes[number, id(image)] = found
         return found
@@ -360,9 +360,9 @@ class _Group:
                 places.setdefault(place, []).append((size, number))
         alone, _ = rates.alone(work, places, self.streams)
         sizes = {place: sum(size for size, _ in some) for place, some in places.items()}
-        busy = {home: far.asked(places[home]) for home, far in rates.far.items() if home in places}
+        busy = {home: far.asked(places[home]) / TICKS for home, far in rates.far.items() if home in places}
         near = sizes.get("scratchpad", 0)
-        by_near = cycles_of(near, rates.pad)
+        by_near = ticks_of(near, rates.pad) / TICKS
         return Work(
             work.unit,
             alone,

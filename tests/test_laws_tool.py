@@ -142,3 +142,9 @@ def test_cores_share_a_layer_in_the_way_of_a_lesser_machine_where_that_is_faster
 def test_a_level_2_that_is_as_fast_as_the_memory_costs_nothing(seed: int, factor: float) -> None:
     """Plans that used it took 0.65 % longer, as they left the other memory less to do beside it."""
     assert roomier(seed, drawing.network(seed)[1], factor, "level 2") <= 1.005
+
+
+@pytest.mark.parametrize("seed", [331009, 352606, 352637, 353207])
+def test_transfers_that_queue_take_no_longer_with_a_faster_clock(seed: int) -> None:
+    """Each was rounded up to whole cycles, of which there are more of 1.1 times the clock: +2.3 %."""
+    assert roomier(seed, drawing.layer(seed)[1], 1.1, "clock") <= 1.005

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
+from sim.cost.ticks import TICKS, cycles_in, whole
 from sim.events.model import SectionModel, Slot
 from sim.events.reporting import report_of
 from sim.events.sections import Ran, Run
@@ -25,7 +26,7 @@ from tiling.program import Program
 
 @dataclass(slots=True)
 class Time:
-    """Cycles of a section, before it is known what stands in front of it."""
+    """Ticks of a section, before it is known what stands in front of it."""
 
     work: int = 0
     """Of the unit."""
@@ -33,9 +34,9 @@ class Time:
     alone: int = 0
     """Of the unit, with what the memories make of each tile."""
     slowed: Counter[int] = field(default_factory=Counter)
-    """Cycles beyond the unit's, by cause."""
+    """Beyond the unit's, by cause."""
     reached: Counter[int] = field(default_factory=Counter)
-    """Cycles of the memories for tiles, by what would wait for them."""
+    """Of the memories for tiles, by what would wait for them."""
     memories: Counter[int] = field(default_factory=lambda: Counter({OFFCHIP: 0, PAD: 0}))
     """Of each memory, without first loads and last stores, which are added to all that is beside them."""
     behind: Counter[int] = field(default_factory=Counter)
@@ -55,43 +56,43 @@ class Time:
         time = Time()
         for classes, count in model.tiles.combinations(model.depth):
             tile = model.computed(classes)
-            time.work += count * tile.cycles
-            time.fill += count * tile.fill
-            time.alone += count * tile.alone
-            time.slowed[tile.cause] += count * (tile.alone - tile.cycles)
+            time.work += count * TICKS * tile.cycles
+            time.fill += count * TICKS * tile.fill
+            time.alone += count * TICKS * tile.alone
+            time.slowed[tile.cause] += count * TICKS * (tile.alone - tile.cycles)
             for asked in tile.asked:
-                time.reached[asked.cause] += count * asked.cycles
-                time.memories[asked.memory] += count * asked.cycles
+                time.reached[asked.cause] += count * asked.ticks
+                time.memories[asked.memory] += count * asked.ticks
         for number, slot in enumerate(model.slots):
             time._moves(model, slot, number < len(model.loads))
         return time
 
     def _moves(self, model: SectionModel, slot: Slot, load: bool) -> None:
-        cycles = boxes = 0
+        ticks = boxes = 0
         for classes, count in model.tiles.combinations(slot.image.level):
             moved = model.moved(slot, classes)
-            cycles, boxes = cycles + count * moved.cycles, boxes + count
+            ticks, boxes = ticks + count * moved.ticks, boxes + count
             self.memories[moved.memory] += count * moved.far
             self.memories[PAD] += count * moved.pad
         once = model.moved(slot, model.tiles.first)
         self.memories[once.memory] -= once.far
         self.memories[PAD] -= once.pad
         if slot.image.copies == 1 and boxes > 1:
-            self.behind[slot.cause] += cycles - once.cycles
+            self.behind[slot.cause] += whole(ticks - once.ticks)
         if load:
-            self.loads[slot.cause] += cycles - once.cycles
-            self.first += once.cycles
+            self.loads[slot.cause] += ticks - once.ticks
+            self.first += once.ticks
         else:
-            self.stores += cycles - once.cycles
-            self.last += once.cycles
+            self.stores += ticks - once.ticks
+            self.last += once.ticks
             self.leaving[once.memory] += once.far
 
-    def cycles(self, channels: int) -> tuple[int, Counter[int]]:
-        """Cycles between the first loads and the last stores, and those that are waiting, by cause."""
+    def ticks(self, channels: int) -> tuple[int, Counter[int]]:
+        """Those between the first loads and the last stores, and those that are waiting, by cause."""
         loads = sum(self.loads.values())
         dma = max(loads, self.stores) if channels > 1 else loads + self.stores
         busy = self.alone + sum(self.behind.values())
-        total = max(busy, dma, *self.memories.values())
+        total = whole(max(busy, dma, *self.memories.values()))
         waits = self.slowed + self.behind
         if total > busy:
             waits[self.slowest()] += total - busy
@@ -104,42 +105,43 @@ class Time:
 
 
 class Front:
-    """How far the sections so far have come."""
+    """How far the sections so far have come, in ticks; they start and end with cycles."""
 
     def __init__(self, run: Run, channels: int) -> None:
         self.run, self.channels = run, channels
-        self.now = self.began = self.loading = self.storing = run.launch
+        self.now = self.began = self.loading = self.storing = self.launch = TICKS * run.launch
         self.free: dict[int, int] = {}
         """When each unit has done all that was given to it."""
         self.written: dict[str, int] = {}
-        self.memories: defaultdict[int, int] = defaultdict(lambda: run.launch)
+        self.memories: defaultdict[int, int] = defaultdict(lambda: self.launch)
         """By when each memory could have moved all bytes that were asked for."""
 
     def advance(self, model: SectionModel) -> None:
         """Run a section; every cycle by which the front moves gets a cause."""
         time, causes = Time.of(model), Counter[int]()
-        total, waits = time.cycles(self.channels)
-        start = max(self.began, self.free.get(model.unit, self.run.launch), self._depends(model))
+        total, waits = time.ticks(self.channels)
+        start = whole(max(self.began, self.free.get(model.unit, self.launch), self._depends(model)))
         self._wait(start, DEPENDENCY, causes)
-        issued = max(self.loading, self.run.launch)
+        issued = max(self.loading, self.launch)
         for slot in model.loads:
             written = self.written.get(slot.access.operand, 0)
             begin = max(self.loading, written, self.run.pad.free(*slot.ranges[0]))
             moved = model.moved(slot, model.tiles.first)
-            self.loading = max(begin + moved.cycles, self._reach(moved.memory, begin, moved.far))
+            self.loading = max(begin + moved.ticks, self._reach(moved.memory, begin, moved.far))
             self._wait(min(written, self.loading), DEPENDENCY, causes)
             self._wait(self.loading, slot.cause, causes)
-            start = max(start, self.loading)
+            start = max(start, whole(self.loading))
         if model.unit_name == "dma":
-            start = max(start, self.loading)
+            start = max(start, whole(self.loading))
         self._wait(start, OUTPUT, causes)
         reached = [self._reach(memory, start, count) for memory, count in time.memories.items()]
-        end = max(start + total, *reached)
+        end = whole(max(start + total, *reached))
         waits[time.slowest()] += end - start - total
         seen = max(0, end - max(self.now, start))
         self.now, self.began = max(self.now, end), start
         self._spend(time, waits, seen, causes)
-        self.run.ran.append(Ran(min(start, issued), end, [causes[place] for place in CAUSES.values()], []))
+        spent = [causes[place] // TICKS for place in CAUSES.values()]
+        self.run.ran.append(Ran(min(start, issued) // TICKS, end // TICKS, spent, []))
         self._leave(model, time, end, total)
 
     def _leave(self, model: SectionModel, time: Time, end: int, total: int) -> None:
@@ -164,9 +166,9 @@ class Front:
         for low, high, owner in model.pad_writes:
             self.run.pad.write(low, high, owner, self.began, end)
 
-    def _reach(self, memory: int, start: int, cycles: int) -> int:
-        """By when a memory has moved so much more, which is asked for from a cycle on."""
-        self.memories[memory] = max(self.memories[memory], start) + cycles
+    def _reach(self, memory: int, start: int, ticks: int) -> int:
+        """By when a memory has moved so much more, which is asked for from a tick on."""
+        self.memories[memory] = max(self.memories[memory], start) + ticks
         return self.memories[memory]
 
     def _occupy(self, ranges: Iterable[tuple[int, int]], owner: str, end: int) -> None:
@@ -182,13 +184,13 @@ class Front:
         times += [pad.free(low, high) for slot in model.stores for low, high in slot.ranges]
         return max(times, default=0)
 
-    def _wait(self, cycle: int, cause: int, causes: Counter[int]) -> None:
-        if cycle > self.now:
-            causes[cause] += cycle - self.now
-            self.now = cycle
+    def _wait(self, until: int, cause: int, causes: Counter[int]) -> None:
+        if until > self.now:
+            causes[cause] += whole(until) - self.now
+            self.now = whole(until)
 
     def _spend(self, time: Time, waits: Counter[int], seen: int, causes: Counter[int]) -> None:
-        """Give the cycles of a section that no other covers their causes: waiting, then work, then fill."""
+        """Give the ticks of a section that no other covers their causes: waiting, then work, then fill."""
         for place, count in waits.items():
             causes[place] += min(count, seen)
             seen -= min(count, seen)
@@ -205,9 +207,9 @@ def estimate(program: Program, machine: Machine, labels: Mapping[str, str] | Non
     front = Front(run, rates.channels)
     for model in summary.models:
         front.advance(model)
-    run.cycles = max(front.now, front.storing, front.loading)
+    run.cycles = cycles_in(max(front.now, front.storing, front.loading))
     if run.ran:
-        run.ran[-1].cycles[list(CAUSES).index("output")] += run.cycles - front.now
+        run.ran[-1].cycles[list(CAUSES).index("output")] += run.cycles - front.now // TICKS
     return replace(report_of(machine, summary, run, labels or {}), mode="analytic")
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil
 
+from sim.cost.ticks import TICKS
 from sim.machine.machine import Machine
 from sim.machine.parts import Pages
 
@@ -28,10 +29,10 @@ def _touched(page: int, size: int) -> int:
     return 1 + (size + page - 2) // page
 
 
-def port_cycles(pages: Pages, data: Fraction, count: int) -> int:
+def port_ticks(pages: Pages, data: Fraction, count: int) -> int:
     """The memory's time for data that take so long by themselves, in so many pages."""
     in_banks = (count * pages.miss_cycles + data) / pages.banks
-    return ceil(max(data, in_banks) / available(pages))
+    return ceil(TICKS * max(data, in_banks) / available(pages))
 
 
 def available(pages: Pages) -> Fraction:

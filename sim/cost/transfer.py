@@ -11,8 +11,9 @@ from fractions import Fraction
 from math import ceil
 
 from sim.cost.arrays import costs_of
-from sim.cost.pages import opened, port_cycles, streamed_rate
+from sim.cost.pages import opened, port_ticks, streamed_rate
 from sim.cost.sites import Stream
+from sim.cost.ticks import TICKS, cycles_in, ticks_of
 from sim.machine.machine import Machine
 
 
@@ -30,7 +31,7 @@ class Transfers:
         self.write_latency = machine.offchip.write_latency_cycles + missed
         self.inside = scratchpad_rate(machine)
 
-    def cycles(self, rows: int, run_bytes: int, write: bool, span: int | None = None) -> int:
+    def ticks(self, rows: int, run_bytes: int, write: bool, span: int | None = None) -> int:
         """How long a channel is busy with the transfer when it has the memories to itself.
 
         `span` is how many bytes there are from the first to the last of the runs, if that is known.
@@ -39,16 +40,16 @@ class Transfers:
             return 0
         latency = self.write_latency if write else self.read_latency
         waves = -(-rows * -(-run_bytes // self.burst) // self.outstanding)
-        data = max(self.port_cycles(rows, run_bytes, span), cycles_of(rows * run_bytes, self.inside))
-        return self.setup + max(latency + data, latency * waves)
+        data = max(self.port_ticks(rows, run_bytes, span), ticks_of(rows * run_bytes, self.inside))
+        return TICKS * self.setup + max(TICKS * latency + data, TICKS * latency * waves)
 
-    def port_cycles(self, rows: int, run_bytes: int, span: int | None = None) -> int:
+    def port_ticks(self, rows: int, run_bytes: int, span: int | None = None) -> int:
         """How much of the off-chip memory's time it takes."""
         size = rows * -(-run_bytes // self.burst) * self.burst
         if self.pages is None:
-            return cycles_of(size, self.rate)
+            return ticks_of(size, self.rate)
         data = Fraction(0) if self.rate is None else size / Fraction(self.rate)
-        return port_cycles(self.pages, data, self.opened(rows, run_bytes, span))
+        return port_ticks(self.pages, data, self.opened(rows, run_bytes, span))
 
     def opened(self, rows: int, run_bytes: int, span: int | None = None) -> int:
         """How many pages of the off-chip memory it opens, if that has any."""
@@ -57,7 +58,7 @@ class Transfers:
 
 def transfer_cycles(machine: Machine, rows: int, run_bytes: int, write: bool) -> int:
     """Time of one transfer of `rows` runs of `run_bytes` contiguous bytes."""
-    return Transfers(machine).cycles(rows, run_bytes, write)
+    return cycles_in(Transfers(machine).ticks(rows, run_bytes, write))
 
 
 def cycles_of(size: int, rate: float | None) -> int:

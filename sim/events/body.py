@@ -4,8 +4,9 @@ A tile's loads are issued before the tile in front of it computes, so that they 
 is room; its stores behind the loads of the next. So a tile is `pending` from its loads on until the next
 tile's loads are issued.
 
-All times follow from earlier ones by sums and maxima. When a step of a loop leaves the state as an earlier
-step left it, apart from a shift in time, what lies between repeats exactly, and is counted instead of run.
+All times are in ticks, and follow from earlier ones by sums and maxima; tiles start and end with cycles. When
+a step of a loop leaves the state as an earlier step left it, apart from a shift in time, what lies between
+repeats exactly, and is counted instead of run.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from sim.cost.ticks import TICKS, whole
 from sim.events.model import Classes, Moved, SectionModel, Slot
 from sim.events.stalls import attribute, wait
 from sim.events.state import (
@@ -28,7 +30,7 @@ from sim.events.state import (
 )
 
 Events = list[Any]
-"""(kind, start, duration, bytes), or a mark, a list of events, and two numbers."""
+"""(kind, start, duration, bytes), or a mark, a list of events, and two numbers; times are in cycles."""
 
 REMEMBERED = 1 << 12
 """Runs of loops that a section remembers."""
@@ -62,7 +64,7 @@ class SectionRun:
         self.state[LOAD] = self.state[slot.ready + copy] = end
         if move.bytes:
             outside = 0 if slot.number in self.model.followed else move.outside
-            self.events.append((1, start, end - start, outside))
+            self.events.append(event(1, start, end, outside))
 
     @property
     def floor(self) -> int:
@@ -80,21 +82,22 @@ class SectionRun:
         for slot, copy in zip(model.slots, turns, strict=True):
             if state[slot.ready + copy] > start:
                 start = state[slot.ready + copy]
+        start = whole(start)
         if start > state[FRONT]:
             ready = [(state[s.ready + copy], s.cause) for s, copy in zip(model.slots, turns, strict=True)]
             wait(state, start, ready)
-        end, cause = start + tile.alone, tile.cause
+        end, cause = start + TICKS * tile.alone, tile.cause
         floor = self.floor
         for asked in tile.asked:
-            state[asked.memory] = reach = max(state[asked.memory], floor) + asked.cycles
+            state[asked.memory] = reach = max(state[asked.memory], floor) + asked.ticks
             if reach > end:
-                end, cause = reach, asked.cause
+                end, cause = whole(reach), asked.cause
         attribute(state, start, end, tile, cause)
         state[unit] = end
         for slot, copy in zip(model.loads, turns, strict=False):
             state[slot.used + copy] = end
         self.started, self.ended = start, end
-        self.events.append((0, start, end - start, 0))
+        self.events.append(event(0, start, end, 0))
 
     def store(self, number: int, classes: Classes) -> None:
         """Bring the box of a result back, after the tile that has just been done."""
@@ -106,7 +109,7 @@ class SectionRun:
         state[channel] = state[slot.ready + turns[number]] = end
         turns[number] = (turns[number] + 1) % slot.image.copies
         if move.bytes:
-            self.events.append((2, start, end - start, move.outside))
+            self.events.append(event(2, start, end, move.outside))
 
     # Loops.
 
@@ -163,13 +166,14 @@ class SectionRun:
                 state[place] = begin + value
             for place, value in added:
                 state[place] += value
-        outside.append((LATER, known[4], begin - known[5], 0))
+        outside.append((LATER, known[4], (begin - known[5]) // TICKS, 0))
         self.events = outside
 
     def relative(self, depth: int) -> tuple[int, ...]:
         """The state as a loop sees it, with times relative to when the unit becomes free.
 
         What is past is alike: no tile starts before the unit is free, and no load before its channel.
+        The unit becomes free with a cycle, unless it is the DMA.
         """
         model, state = self.model, self.state
         changed, waited, used = model.keys[depth]
@@ -179,6 +183,7 @@ class SectionRun:
             if state[memory] < floor:
                 state[memory] = floor
         return (
+            now % TICKS,
             *self.turns,
             *[state[place] - now for place in changed],
             *[time - now if (time := state[place]) > now else 0 for place in waited],
@@ -233,9 +238,15 @@ class SectionRun:
                 if grown := state[place] - value:
                     state[place] += times * (grown if place in SUMS else shift)
             body = events[mark:]
-            events[mark:] = [(REPEAT, body, shift, times + 1)]
+            events[mark:] = [(REPEAT, body, shift // TICKS, times + 1)]
             seen.clear()
         return times * period
+
+
+def event(kind: int, start: int, end: int, size: int) -> tuple[int, int, int, int]:
+    """Something that happens from one tick to another, in cycles."""
+    first = start // TICKS
+    return kind, first, end // TICKS - first, size
 
 
 def transfer(state: list[int], start: int, move: Any, floor: int) -> int:
@@ -243,7 +254,7 @@ def transfer(state: list[int], start: int, move: Any, floor: int) -> int:
 
     A memory does its work without pauses from `floor` on, before which nothing can start any more.
     """
-    end: int = start + move.cycles
+    end: int = start + move.ticks
     if move.far:
         reach = state[move.memory]
         state[move.memory] = reach = (reach if reach > floor else floor) + move.far

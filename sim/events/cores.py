@@ -15,7 +15,7 @@ from functools import partial
 from heapq import heappop, heappush
 
 from sim.cost.costs import Costs
-from sim.cost.transfer import cycles_of
+from sim.cost.ticks import TICKS, ticks_of
 from sim.events.body import SectionRun
 from sim.events.casts import Cast, Part, join
 from sim.events.folding import folded
@@ -190,11 +190,11 @@ class _Core:
         yield from self._meet(cast, start, partial(self._bring, cast, part, move, body.floor))
         body.loaded(slot, copy, cast.start, self._put(move.pad, body.floor, cast.end), move)
 
-    def _put(self, cycles: int, floor: int, end: int) -> int:
-        """When what comes until some time is in the scratchpad, which takes so many cycles for it."""
+    def _put(self, ticks: int, floor: int, end: int) -> int:
+        """When what comes until some time is in the scratchpad, which takes so many ticks for it."""
         state = self.run.state
-        state[PAD] = reach = max(state[PAD], floor) + cycles
-        return max(end, reach) if cycles else end
+        state[PAD] = reach = max(state[PAD], floor) + ticks
+        return max(end, reach) if ticks else end
 
     def _meet(self, cast: Cast, start: int, bring: Callable[[int], int]) -> Iterator[None]:
         """Wait for all that ask for the same; the last one has it brought, from when on all can take it."""
@@ -214,13 +214,13 @@ class _Core:
         """When what several cores load has come: by one command of the first of them."""
         network, state = self.shared.network, self.run.state
         leader, *others = cast.cores
-        end = start + move.cycles
+        end = start + move.ticks
         if move.far:
             state[OFFCHIP] = reach = max(state[OFFCHIP], floor) + move.far
             end = max(end, reach)
         if move.bytes and not self.shared.pad_shared:
             transfers = self.rates.far["offchip"].transfers
-            there = start + transfers.setup + transfers.read_latency
+            there = start + TICKS * (transfers.setup + transfers.read_latency)
             end = max(end, network.carry(leader, others, move.bytes, there))
             self._spend(part.members, network.joules(leader, others, move.bytes))
         self.shared.cast_bytes += move.bytes
@@ -239,35 +239,36 @@ class _Core:
             due = max(due, run.pad.free(low, high))
         yield from self._meet(pull.cast, due, partial(self._give, pull))
         start = pull.cast.start
-        end = max(pull.cast.end, self._put(cycles_of(pull.bytes, self.rates.pad), start, start))
+        end = max(pull.cast.end, self._put(ticks_of(pull.bytes, self.rates.pad), start, start))
         state[LOAD] = end
         run.written[target.name] = max(run.written.get(target.name, 0), end)
         if target.place == "scratchpad":
             run.pad.write(low, high, target.name, start, end)
         if origin.place == "scratchpad":
             other.run.pad.read(*_span(origin), end)
-        self.spans.append(Span("network", pull.members[0], "load", start, end - start))
+        first = start // TICKS
+        self.spans.append(Span("network", pull.members[0], "load", first, end // TICKS - first))
 
     def _give(self, pull: _Pull, start: int) -> int:
         """When a core has given what others take from it at once."""
         source, network, takers = self.shared.cores[pull.source], self.shared.network, pull.cast.cores
-        setup = self.rates.far["offchip"].transfers.setup
+        setup = TICKS * self.rates.far["offchip"].transfers.setup
         end = start + setup + self._far(pull, start)
         if self.shared.pad_shared:
             source = self  # of one scratchpad
         else:
             end = max(end, network.carry(pull.source, takers, pull.bytes, start + setup))
             self._spend(pull.members, network.joules(pull.source, takers, pull.bytes))
-        return max(end, source._put(cycles_of(pull.bytes, self.rates.pad), start, start))
+        return max(end, source._put(ticks_of(pull.bytes, self.rates.pad), start, start))
 
     def _far(self, pull: _Pull, start: int) -> int:
-        """Cycles that the off-chip memory takes for buffers that are there."""
+        """Ticks that the off-chip memory takes for buffers that are there."""
         count = (pull.origin.place == "offchip") + (pull.target.place == "offchip")
         if not count:
             return 0
         transfers, state = self.rates.far["offchip"].transfers, self.run.state
-        state[OFFCHIP] = max(state[OFFCHIP], start) + count * transfers.port_cycles(1, pull.bytes)
-        return state[OFFCHIP] - start + transfers.read_latency
+        state[OFFCHIP] = max(state[OFFCHIP], start) + count * transfers.port_ticks(1, pull.bytes)
+        return state[OFFCHIP] - start + TICKS * transfers.read_latency
 
 
 def follow(program: SpreadProgram, machine: Machine, labels: Mapping[str, str]) -> list[Report]:

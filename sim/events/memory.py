@@ -5,10 +5,15 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
+from sim.cost.ticks import TICKS
+
 
 @dataclass(slots=True)
 class Range:
-    """Addresses with one content: whose it is, since when it is there, when it was written and last used."""
+    """Addresses with one content: whose it is, since when it is there, when it was written and last used.
+
+    Times are in ticks.
+    """
 
     low: int
     high: int
@@ -74,13 +79,18 @@ class Scratchpad:
         self.lows[begin:end] = [one.low for one in new]
 
     def occupancy(self, total: int, to_the_end: frozenset[str]) -> tuple[tuple[int, int], ...]:
-        """From which cycle on how many bytes are in use; the contents of some owners stay until the end."""
+        """From which cycle on how many bytes are in use; the contents of some owners stay until the end.
+
+        That comes after so many cycles in all.
+        """
         changes: dict[int, int] = {0: 0}
+        last = TICKS * total
         spans = self.past + [
-            (one.first, total if one.owner in to_the_end else min(one.used, total), one.high - one.low)
+            (one.first, last if one.owner in to_the_end else min(one.used, last), one.high - one.low)
             for one in self.ranges
         ]
-        for begin, end, size in spans:
+        for first, until, size in spans:
+            begin, end = first // TICKS, until // TICKS
             if end > begin:
                 changes[begin] = changes.get(begin, 0) + size
                 changes[end] = changes.get(end, 0) - size

@@ -14,6 +14,7 @@ from sim.cost.ethos.stages import scales
 from sim.cost.forms import form_of
 from sim.cost.pages import streamed_rate
 from sim.cost.sites import STREAMS, Sites, Stream, sites_of, taken
+from sim.cost.ticks import TICKS, ticks_of
 from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate, scratchpad_rate
 from sim.cost.work import Work
 from sim.events.state import (
@@ -83,7 +84,7 @@ class Far:
 
         The work may have the latencies of the memory in it.
         """
-        longest, scales = self.asked(sizes), 0
+        longest, scales = cycles_of(sum(size for size, _ in sizes), self.rate), 0
         for size, number in sizes:
             if (stream := streams[number]) == "scales":
                 scales += size
@@ -93,8 +94,8 @@ class Far:
         return max(longest, cycles_of(scales, self.streams["scales"])) + latency
 
     def asked(self, sizes: Sizes) -> int:
-        """Cycles of the memory for so much."""
-        return cycles_of(sum(size for size, _ in sizes), self.rate)
+        """Ticks of the memory for so much."""
+        return ticks_of(sum(size for size, _ in sizes), self.rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,17 +137,17 @@ class Rates:
         if size >= move.bytes:
             return move, NOTHING
         transfers = self.far["offchip"].transfers
-        begin = transfers.setup + transfers.read_latency
+        begin = TICKS * (transfers.setup + transfers.read_latency)
 
         def part(whole: int) -> int:
             return whole * size // move.bytes
 
-        cycles = begin + part(max(move.cycles - begin, 0))
+        ticks = begin + part(max(move.ticks - begin, 0))
         piece = Moved(
-            cycles, move.memory, part(move.far), part(move.pad), size, part(move.outside), part(move.opened)
+            ticks, move.memory, part(move.far), part(move.pad), size, part(move.outside), part(move.opened)
         )
         left = Moved(
-            begin + move.cycles - cycles,
+            begin + move.ticks - ticks,
             move.memory,
             move.far - piece.far,
             move.pad - piece.pad,
@@ -196,9 +197,9 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A transfer: time of its channel, share of it in the times of both memories, bytes."""
+    """A transfer: time of its channel, share of it in the times of both memories, in ticks; bytes."""
 
-    cycles: int
+    ticks: int
     memory: int
     """Where the state has the memory behind the DMA."""
     far: int
@@ -216,10 +217,10 @@ NOTHING = Moved(0, OFFCHIP, 0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a tile asks of a memory: where the state has that, its cycles, and what waits for it."""
+    """What a tile asks of a memory: where the state has that, its ticks, and what waits for it."""
 
     memory: int
-    cycles: int
+    ticks: int
     cause: int
 
 
@@ -460,10 +461,10 @@ class SectionModel:
             span = span_of(slot.access, slot.image, box) * element if far.transfers.pages else None
         write, transfers = slot.number >= self.writes_from, far.transfers
         return Moved(
-            transfers.cycles(rows, run_bytes, write, span),
+            transfers.ticks(rows, run_bytes, write, span),
             far.state,
-            transfers.port_cycles(rows, run_bytes, span),
-            cycles_of(size, self.rates.pad),
+            transfers.port_ticks(rows, run_bytes, span),
+            ticks_of(size, self.rates.pad),
             size,
             size if far.state == OFFCHIP else 0,
             transfers.opened(rows, run_bytes, span),
@@ -512,9 +513,9 @@ class SectionModel:
             if place in sizes
         ]
         if near := sizes.get("scratchpad"):
-            pad = cycles_of(sum(size for size, _ in near), rates.pad)
+            pad = ticks_of(sum(size for size, _ in near), rates.pad)
             asked.append(Asked(PAD, pad, self._cause(near)))
-        return Computed(work.cycles, work.fill, alone, cause, tuple(one for one in asked if one.cycles))
+        return Computed(work.cycles, work.fill, alone, cause, tuple(one for one in asked if one.ticks))
 
     def _cause(self, sizes: Sizes) -> int:
         """What a tile waits for that waits for a memory: the access with the most bytes."""

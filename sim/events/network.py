@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import isqrt
 
-from sim.cost.transfer import cycles_of
+from sim.cost.ticks import TICKS, ticks_of
 from sim.machine.machine import Machine
 from sim.machine.parts import Topology
 
@@ -16,7 +16,7 @@ BUS: Link = (-1, -1)
 
 
 class Network:
-    """The links of a machine, each of which carries one transfer after another."""
+    """The links of a machine, each of which carries one transfer after another; times are in ticks."""
 
     def __init__(self, machine: Machine) -> None:
         assert machine.topology is not None
@@ -57,14 +57,14 @@ class Network:
 
     def carry(self, source: int, targets: Sequence[int], size: int, start: int) -> int:
         """When so many bytes that leave at `start` at the earliest have arrived at all of some cores."""
-        links, busy = self.tree(source, targets), cycles_of(size, self.rate)
+        links, busy = self.tree(source, targets), ticks_of(size, self.rate)
         for link in links:
             start = max(start, self.free.get(link, 0))
         for link in links:
             self.free[link] = start + busy
             self.carried[link] = self.carried.get(link, 0) + size
         hops = max(len(self.route(source, target)) for target in targets)
-        return start + busy + hops * self.topology.hop_latency_cycles
+        return start + busy + hops * TICKS * self.topology.hop_latency_cycles
 
 
 def _steps(first: int, last: int) -> range:

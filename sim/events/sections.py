@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from sim.events.body import Events, SectionRun, transfer
+from sim.cost.ticks import TICKS, cycles_in, whole
+from sim.events.body import Events, SectionRun, event, transfer
 from sim.events.memory import Scratchpad
 from sim.events.model import Moved, Order, Rates, SectionModel, Slot
 from sim.events.state import COMPUTE, DEPEND, DEPENDENCY, FRONT, LOAD, LOCAL, OUTPUT, SINCE, STORE
@@ -57,7 +58,7 @@ class Run:
 
     def __init__(self, program: Program, rates: Rates, launch: int) -> None:
         self.program, self.rates, self.launch = program, rates, launch if program.sections else 0
-        self.state = [self.launch] * (FRONT + 1) + [0] * (LOCAL - FRONT - 1)
+        self.state = [TICKS * self.launch] * (FRONT + 1) + [0] * (LOCAL - FRONT - 1)
         self.pad = Scratchpad()
         self.written: dict[str, int] = {}
         self.ran: list[Ran] = []
@@ -93,7 +94,7 @@ class Run:
         body.events = first.events
         computed = self._first_start(model, body)
         self.state = body.state
-        self.ran.append(Ran(min((computed, *first.starts.values())), 0, [], body.events))
+        self.ran.append(Ran(min((computed, *first.starts.values())) // TICKS, 0, [], body.events))
         self.last = Last(model, body, first.starts, computed)
         return body
 
@@ -106,8 +107,8 @@ class Run:
         self._leave(last)
         self._store(last)
         state = last.body.state
-        self.cycles = max(state[FRONT], state[LOAD], state[STORE])
-        self.ran[-1].cycles[OUTPUT - COMPUTE] += self.cycles - state[FRONT]
+        self.cycles = cycles_in(max(state[FRONT], state[LOAD], state[STORE]))
+        self.ran[-1].cycles[OUTPUT - COMPUTE] += self.cycles - state[FRONT] // TICKS
 
     def first_load(self, model: SectionModel, number: int, first: First, part: Moved | None = None) -> None:
         """Issue the first load of a slot, or a part of it."""
@@ -123,7 +124,7 @@ class Run:
         first.starts.setdefault(number, start)
         if move.bytes:
             outside = 0 if slot.number in model.followed else move.outside
-            first.events.append((1, start, end - start, outside))
+            first.events.append(event(1, start, end, outside))
 
     def due(self, model: SectionModel, number: int, first: First) -> int:
         """When the first load of a slot may start."""
@@ -142,10 +143,11 @@ class Run:
     def _entry(self, model: SectionModel, first: First) -> list[int]:
         """The state in which the first tile of a section is pending."""
         state = self.state[: FRONT + 1] + [0] * (model.size - FRONT - 1)
-        issued = self.launch if self.last is None else self.last.body.started
-        began = self.launch if self.last is None else self.last.body.ended - self.last.model.hides
+        launch, last = TICKS * self.launch, self.last
+        issued = launch if last is None else last.body.started
+        began = launch if last is None else last.body.ended - TICKS * last.model.hides
         state[SINCE] = first.since
-        state[DEPEND] = max(self._depends(model), issued, began + model.ahead if model.ahead else 0)
+        state[DEPEND] = max(self._depends(model), issued, began + TICKS * model.ahead if model.ahead else 0)
         for number, slot in enumerate(model.loads):
             state[slot.ready] = first.filled[number]
             for copy, (low, high) in enumerate(slot.ranges[1:], 1):
@@ -165,7 +167,7 @@ class Run:
     @staticmethod
     def _first_start(model: SectionModel, body: SectionRun) -> int:
         state = body.state
-        return max(state[model.unit], state[DEPEND], *(state[slot.ready] for slot in model.slots))
+        return whole(max(state[model.unit], state[DEPEND], *(state[slot.ready] for slot in model.slots)))
 
     def _leave(self, last: Last) -> None:
         """Note what a section has used, and what it has written where it is."""
@@ -194,7 +196,8 @@ class Run:
             name = slot.access.operand
             written[name] = max(written.get(name, 0), *times)
             end = max(end, *times)
-        self.ran[-1].end, self.ran[-1].cycles = end, state[COMPUTE : DEPENDENCY + 1]
+        self.ran[-1].end = cycles_in(end)
+        self.ran[-1].cycles = [ticks // TICKS for ticks in state[COMPUTE : DEPENDENCY + 1]]
 
 
 def order_of(last: SectionModel | None, model: SectionModel) -> Order:

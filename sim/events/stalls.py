@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sim.cost.ticks import TICKS, whole
 from sim.events.model import Computed
 from sim.events.state import COMPUTE, DEPEND, DEPENDENCY, FILL, FRONT, SINCE
 
@@ -23,8 +24,8 @@ def wait(state: list[int], start: int, ready: Sequence[tuple[int, int]]) -> None
     waits = [(state[DEPEND], DEPENDENCY), (min(state[SINCE], start), DEPENDENCY), *ready]
     for time, cause in sorted(waits):
         if time > front:
-            state[cause] += time - front
-            front = time
+            state[cause] += whole(time) - front
+            front = whole(time)
     state[FRONT] = front
 
 
@@ -35,10 +36,10 @@ def attribute(state: list[int], start: int, end: int, tile: Computed, cause: int
         return
     seen = end - front
     state[FRONT] = end
-    over = min(end - start - tile.cycles, seen)
+    over = min(end - start - TICKS * tile.cycles, seen)
     if over:
         state[cause] += over
         seen -= over
-    work = min(tile.cycles - tile.fill, seen)
+    work = min(TICKS * (tile.cycles - tile.fill), seen)
     state[COMPUTE] += work
     state[FILL] += seen - work

@@ -1,8 +1,8 @@
 """Where the numbers of a simulation are.
 
-All of it is one list of integers, mostly times: when units and channels become free, how far the work of a
-memory reaches, and for each buffer when it was filled and last used. Lists can be compared, shifted in time
-and multiplied, and that is how repetitions are folded.
+All of it is one list of integers, mostly times in ticks: when units and channels become free, how far the
+work of a memory reaches, and for each buffer when it was filled and last used. Lists can be compared, shifted
+in time and multiplied, and that is how repetitions are folded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FRONT = 8
 DEPEND, SINCE = 9, 10
 """When the first tile may start, as far as other sections say, and until when its loads waited for these."""
 COMPUTE, FILL, INPUT, WEIGHTS, OUTPUT, DEPENDENCY = range(11, 17)
-"""Cycles of the section by cause."""
+"""Ticks of the section by cause, which are whole cycles."""
 LOCAL = 17
 """From here on, a section's buffers: of each copy of a load when it was filled, and then when it was last
 used; of each copy of a store when it was emptied."""

@@ -19,14 +19,14 @@ Classes = list[tuple[tuple[int, ...], int]]
 class Box(NamedTuple):
     """A transfer of a full box: times of the channel and the memories, and how much of it may come early."""
 
-    cycles: int
-    far: int
-    pad: int
-    early: int
+    cycles: float
+    far: float
+    pad: float
+    early: float
     bytes: int
     part: float
     """What of a full box is surely moved for a tile, on the average, as boxes end at borders."""
-    outer: int
+    outer: float
     """Cycles of the channel before the first tile, or behind the last one."""
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from sim.cost.costs import Costs
 from sim.cost.lanes import Lanes
+from sim.cost.ticks import TICKS
 from sim.cost.work import ARRAY_BYTES, ELEMENT_BYTES, SPARED_MACS
 from sim.events.model import SectionModel
 from sim.machine.machine import Machine
@@ -41,13 +42,16 @@ class Totals:
             found.append((dict(work.detail), count))
             for name, cycles in _lanes(model, tile).items():
                 lanes[name] = lanes.get(name, Fraction(0)) + cycles * count
+        ticks: Counter[str] = Counter()
         for slot in model.slots:
             write = slot.number >= model.writes_from
             for classes, count in model.tiles.combinations(slot.image.level):
                 moved = model.moved(slot, classes)
-                busy[model.tracks[2 if write else 1]] += moved.cycles * count
+                ticks[model.tracks[2 if write else 1]] += moved.ticks * count
                 if moved.opened and slot.number not in model.followed:
                     found.append(({"pages_opened": moved.opened}, count))
+        for track, count in ticks.items():
+            busy[track] += count // TICKS
         return Totals(macs, operations, dict(busy), traffic_of(model), details(found), lanes)
 
     @staticmethod

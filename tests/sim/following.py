@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import ceil, prod
+from math import prod
 
 from sim.cost.ethos.stages import scales
 from sim.cost.sites import STREAMS, Stream, sites_of
+from sim.cost.ticks import TICKS, ticks_of, whole
 from sim.cost.transfer import Transfers, far_rate, port_rate, scratchpad_rate
 from sim.machine.machine import Machine
 from tests.planning.tiles import Box, operand_box, tiles
@@ -50,7 +51,7 @@ class Follower:
         self.program, self.machine, self.costs = program, machine, costs
         self.behind = {"offchip": machine, "level2": in_place_of_offchip(machine)}
         self.dma = {home: Transfers(one) for home, one in self.behind.items()}
-        launch = machine.launch_overhead_cycles
+        launch = TICKS * machine.launch_overhead_cycles
         self.free = {unit: launch for unit in ("array", "vector", "reduction", "load", "store")}
         self.far = dict.fromkeys(self.behind, launch)
         self.pad = launch
@@ -74,7 +75,7 @@ class Follower:
         assert pending is not None
         self.compute(pending)
         self.stores(pending, lambda image: True)
-        return max(self.front, self.free["load"], self.free["store"])
+        return whole(max(self.front, self.free["load"], self.free["store"])) // TICKS
 
     def first_loads(self, position: int, section: Section, last: Tile | None, tile: Tile) -> None:
         """Loads that have nothing to do with the pending tile, those beside it, those behind its stores."""
@@ -186,7 +187,8 @@ class Follower:
                 there[stream] = size + there[stream] if stream == "scales" else max(there[stream], size)
             else:
                 near, widest = near + size, max(widest, size)
-        end = start + work.cycles
+        start = whole(start)
+        end = start + TICKS * work.cycles
         floor = min(self.free["load"], self.free[unit])
         for home in [one for one in far if far[one]]:
             machine = self.behind[home]
@@ -194,7 +196,7 @@ class Follower:
             rates = (far_rate(machine, stream) for stream in streams[home])
             time = self.time(far[home], self.dma[home].rate)
             one = max(map(self.time, streams[home].values(), rates))
-            end = max(end, start + max(time, one) + waits * machine.offchip.read_latency_cycles)
+            end = max(end, start + max(time, one) + waits * TICKS * machine.offchip.read_latency_cycles)
             if time:
                 self.far[home] = max(self.far[home], floor) + time
                 end = max(end, self.far[home])
@@ -203,10 +205,12 @@ class Follower:
                 self.time(near, scratchpad_rate(self.machine)),
                 self.time(widest, port_rate(self.machine)),
             )
-            end = max(end, start + max(time, one) + latency * self.machine.scratchpad.read_latency_cycles)
+            pad_latency = latency * TICKS * self.machine.scratchpad.read_latency_cycles
+            end = max(end, start + max(time, one) + pad_latency)
             if time:
                 self.pad = max(self.pad, floor) + time
                 end = max(end, self.pad)
+        end = whole(end)
         self.free[unit] = tile.end = end
         self.issued, self.front = start, max(self.front, end)
         for n, use in tile.uses.items():
@@ -284,8 +288,8 @@ class Follower:
             size = stored(size, operand)
             rows, run = (1, size) if size else (0, 0)
         home = operand.place
-        end = start + self.dma[home].cycles(rows, run, write)
-        if (far := self.dma[home].port_cycles(rows, run)) > 0:
+        end = start + self.dma[home].ticks(rows, run, write)
+        if (far := self.dma[home].port_ticks(rows, run)) > 0:
             self.far[home] = max(self.far[home], floor) + far
             end = max(end, self.far[home])
         if (near := self.time(size, scratchpad_rate(self.machine))) > 0:
@@ -295,7 +299,7 @@ class Follower:
 
     @staticmethod
     def time(size: int, rate: float | None) -> int:
-        return 0 if rate is None else ceil(size / rate)
+        return ticks_of(size, rate)
 
 
 def in_place_of_offchip(machine: Machine) -> Machine:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import sim
 import tosajit as tj
 from sim.cost.pages import opened, streamed_rate
+from sim.cost.ticks import TICKS
 from sim.cost.transfer import Transfers
 
 PAGES = {
@@ -90,7 +91,7 @@ def test_the_closed_form_bounds_a_memory_that_is_stepped(data: st.DataObject) ->
     # Between pins and banks, a path may change over once in each turn of the banks.
     slack = (banks - 1) * min(page, run) * slow + refresh
     available = 1 if not interval else interval / (interval - refresh)
-    assert took <= transfers.port_cycles(rows, run, span) + available * (miss + slack) + refresh
+    assert took <= transfers.port_ticks(rows, run, span) / TICKS + available * (miss + slack) + refresh
     # No memory is faster than its pins and its banks, with the pages that it has really opened.
     data_cycles = rows * run * slow
     assert took >= max(data_cycles, (count * miss + data_cycles) / banks)
@@ -121,7 +122,7 @@ def test_long_streams_have_what_pins_banks_and_refresh_leave() -> None:
     one_bank = machine({**PAGES, "banks": 1, "refresh_interval_cycles": None, "refresh_cycles": 0})
     assert streamed_rate(one_bank) == pytest.approx(2048 / (2048 / 8 + 28))
     size = 1 << 22
-    assert Transfers(machine()).port_cycles(1, size) == pytest.approx(
+    assert Transfers(machine()).port_ticks(1, size) / TICKS == pytest.approx(
         size / (streamed_rate(machine()) or 0), rel=0.01
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sim.cost.ticks import TICKS
 from sim.events.memory import Scratchpad
 
 BYTES = 12
@@ -78,16 +79,16 @@ def test_ranges_are_what_bytes_are(done: list[tuple[list[int], str, int, int, bo
     for (low, high), owner, wait, length, reads in done:
         clock += wait
         if reads:
-            ranges.read(low, high, clock)
+            ranges.read(low, high, TICKS * clock)
             plain.read(low, high, clock)
         else:
-            ranges.write(low, high, owner, clock, clock + length)
+            ranges.write(low, high, owner, TICKS * clock, TICKS * (clock + length))
             plain.write(low, high, owner, clock, clock + length)
         for one, other in ((0, BYTES), (low, high), (high, BYTES), (low, low + 1), (3, 7)):
             if one < other:
                 some = [byte for byte in plain.bytes[one:other] if byte.there]
-                assert ranges.written(one, other) == max((byte.written for byte in some), default=0)
-                assert ranges.free(one, other) == max((byte.used for byte in some), default=0)
+                assert ranges.written(one, other) == TICKS * max((byte.written for byte in some), default=0)
+                assert ranges.free(one, other) == TICKS * max((byte.used for byte in some), default=0)
     assert ranges.lows == [one.low for one in ranges.ranges]
     for lasting in (frozenset[str](), frozenset({"a"})):
         points = ranges.occupancy(total, lasting)

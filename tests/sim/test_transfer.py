@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sim.cost.ticks import cycles_in
 from sim.cost.transfer import Transfers, transfer_cycles
 from sim.machine.machine import Machine
 from tests.sim.programs import machine_of, machines
@@ -70,7 +71,7 @@ def test_nothing_is_moved_faster_than_the_memories_can(
 ) -> None:
     cycles, transfers = transfer_cycles(some, rows, run, write), Transfers(some)
     if rows and run:
-        assert cycles >= transfers.port_cycles(rows, run)
+        assert cycles >= cycles_in(transfers.port_ticks(rows, run))
         for rate in (some.offchip_bytes_per_cycle, some.scratchpad.bytes_per_cycle):
             assert rate is None or cycles * rate >= rows * run
     else:

@@ -1,0 +1,27 @@
+"""Parts of a cycle, in which transfers are timed: what memories and channels take rarely ends with a cycle.
+
+Units work in whole cycles, and so do reports. Were each transfer rounded up to them, a machine with a faster
+clock, which has fewer bytes a cycle, would lose more where transfers queue.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+TICKS = 16
+"""Of a cycle. More are hardly more exact, and repetitions of loops come later."""
+
+
+def ticks_of(size: int, rate: float | None) -> int:
+    """Ticks for so many bytes at so many bytes a cycle; none where that is unlimited."""
+    return 0 if rate is None else ceil(TICKS * size / rate)
+
+
+def whole(ticks: int) -> int:
+    """The ticks of all cycles that have begun."""
+    return -(-ticks // TICKS) * TICKS
+
+
+def cycles_in(ticks: int) -> int:
+    """The cycles that have begun."""
+    return -(-ticks // TICKS)
