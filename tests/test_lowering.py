@@ -159,7 +159,7 @@ def resize(scale: int, *shape: int) -> Graph:
         (clamp(-3, 7, 5), clamp(-100, 100, 70)),
         (rescale(1 << 30, 31, (0, 0), 9), rescale(12345, 20, (-7, 33), 100)),
         (conv2d(8, 16, 3, 1, (0, 0)), conv2d(15, 32, 5, 2, (-128, 3))),
-        (resize(2, 2, 5, 6, 3), resize(3, 4, 9, 4, 8)),
+        (resize(2, 2, 5, 6, 12), resize(3, 4, 9, 4, 30)),  # shorter rows have their extents in the text
     ],
     ids=["CLAMP", "RESCALE", "CONV2D", "RESIZE"],
 )
