@@ -15,7 +15,7 @@ EINSUMS = (
 )  # fmt: skip
 
 SMALL = 64
-"""The largest weights of int8: without VNNI, ONNX Runtime saturates two products of larger ones at 16 bits."""
+"""The largest weights of int8: without VNNI, ONNX Runtime saturates pairs of products of larger ones."""
 
 
 @case("MatMul")
