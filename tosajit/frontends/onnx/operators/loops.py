@@ -120,22 +120,22 @@ def _repeated(node: Node, body: Graph, turns: int, state: State) -> tuple[Operan
 
     def step(elements: Tensors, states: Tensors) -> tuple[Tensors, Tensors]:
         nonlocal collected
-        (number,) = elements
+        (number,), before = elements, all_of(states)
         known = constant_of(number)
-        value = number if known is None else known.astype(np.int64)
-        before = all_of(states)
-        _, after, collected = _turn(node, body, Operand(node.trace, value, Type.INT64, "turn"), None, before)
-        for place in changing:
-            check_shape(before[place], after[place])
-        return tuple(one.tensor for one in collected), tuple(after[place].tensor for place in changing)
+        place = _number(node, number if known is None else int(known))
+        _, after, collected = _turn(node, body, place, None, before)
+        for one in changing:
+            check_shape(before[one], after[one])
+        return tuple(one.tensor for one in collected), tuple(after[one].tensor for one in changing)
 
     numbers = recorded().constant(np.arange(turns, dtype=np.int32), INT32)
     columns, last = stepped(step, [numbers], tuple(one.tensor for one in carried))
     return *all_of(last), *map(node.of, columns, (one.type for one in collected))
 
 
-def _number(node: Node, turn: int) -> Operand:
-    return Operand(node.trace, np.array(turn, np.int64), Type.INT64, "turn")
+def _number(node: Node, turn: int | Tensor) -> Operand:
+    value = turn if isinstance(turn, Tensor) else np.array(turn, np.int64)
+    return Operand(node.trace, value, Type.INT64, "turn")
 
 
 def _true(node: Node) -> Operand:
@@ -171,7 +171,7 @@ def _while(
         return ops.logical_and(left, is_on)
 
     def turn(number: Tensor, is_on: Tensor, *tensors: Tensor) -> tuple[Tensor, ...]:
-        place = Operand(node.trace, number, Type.INT64, "turn")
+        place = _number(node, number)
         on = Operand(node.trace, is_on, Type.BOOL, "goes_on")
         again, state, _ = _turn(node, body, place, on, replaced(start, tensors))
         for before, behind in zip(start, state, strict=True):
@@ -196,6 +196,10 @@ class ScanAttributes(Attributes):
     scan_output_axes: tuple[int, ...] | None = None
     scan_output_directions: tuple[int, ...] | None = None
 
+    def outward(self, count: int) -> tuple[Sequence[int], Sequence[int]]:
+        """The dimensions and the directions of so many columns that steps give."""
+        return self.scan_output_axes or (0,) * count, self.scan_output_directions or (0,) * count
+
 
 @operator("Scan", ScanAttributes)
 def scan(node: Node, options: ScanAttributes) -> tuple[Operand, ...]:
@@ -214,7 +218,7 @@ def scan(node: Node, options: ScanAttributes) -> tuple[Operand, ...]:
         raise Refused(f"its sequences have {' and '.join(map(str, sorted(steps)))} elements")
     (length,) = steps
     if length > WRITTEN:
-        found = node.graphs.tried(lambda: _scanned(node, options, state, sequences, axes))
+        found = node.graphs.tried(lambda: _scanned(node, options, state, sequences, axes, turned))
         if found is not None:
             return found
     columns: list[list[Operand]] = []
@@ -228,27 +232,21 @@ def scan(node: Node, options: ScanAttributes) -> tuple[Operand, ...]:
         columns = columns or [[] for _ in scanned]
         for column, one in zip(columns, scanned, strict=True):
             column.append(one)
-    size = len(columns)
-    outward = zip(
-        columns,
-        options.scan_output_axes or (0,) * size,
-        options.scan_output_directions or (0,) * size,
-        strict=True,
-    )
+    outward = zip(columns, *options.outward(len(columns)), strict=True)
     return (*state, *(_stacked(node, column[:: -1 if back else 1], axis) for column, axis, back in outward))
 
 
 def _scanned(
-    node: Node, options: ScanAttributes, state: State, sequences: State, axes: Sequence[int]
+    node: Node,
+    options: ScanAttributes,
+    state: State,
+    sequences: State,
+    axes: Sequence[int],
+    turned: Sequence[int],
 ) -> tuple[Operand, ...]:
     """The same as one loop."""
-    count, collected = len(sequences), State()
-    given = [
-        _turned(_leading(one.tensor, axis), back)
-        for one, axis, back in zip(
-            sequences, axes, options.scan_input_directions or (0,) * count, strict=True
-        )
-    ]
+    inward, collected = zip(sequences, axes, turned, strict=True), State()
+    given = [_turned(_leading(one.tensor, axis), back) for one, axis, back in inward]
 
     def step(elements: Tensors, states: Tensors) -> tuple[Tensors, Tensors]:
         nonlocal collected
@@ -260,15 +258,10 @@ def _scanned(
         return tuple(one.tensor for one in collected), tuple(one.tensor for one in after)
 
     columns, last = stepped(step, given, tuple(one.tensor for one in state))
-    size = len(columns)
-    results = [
-        node.of(_trailing(_turned(column, back), axis), one.type)
-        for one, column, axis, back in zip(
-            collected, columns,
-            options.scan_output_axes or (0,) * size, options.scan_output_directions or (0,) * size,
-            strict=True,
-        )
-    ]  # fmt: skip
+    outward = zip(collected, columns, *options.outward(len(columns)), strict=True)
+    results = (
+        node.of(_trailing(_turned(column, back), axis), one.type) for one, column, axis, back in outward
+    )
     return *replaced(state, last), *results
 
 
