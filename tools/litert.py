@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Sequence
+from enum import Enum
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -13,7 +14,12 @@ from litert_server import receive, send
 
 from tosajit.arrays import Array
 
-_KERNELS = ("BUILTIN_REF", "BUILTIN_WITHOUT_DEFAULT_DELEGATES")
+
+class Kernels(Enum):
+    """LiteRT's kernels, by what its interpreter calls them."""
+
+    REFERENCE = "BUILTIN_REF"
+    OPTIMISED = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
 
 
 class LiteRTError(Exception):
@@ -32,12 +38,14 @@ class LiteRT:
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
 
-    def run(self, model: bytes, *calls: Sequence[Array], optimised: bool = False) -> list[list[Array]]:
+    def run(
+        self, model: bytes, *calls: Sequence[Array], kernels: Kernels = Kernels.REFERENCE
+    ) -> list[list[Array]]:
         """The outputs of a model for the inputs of each call; variables are kept between them."""
         process = self._started()
         stdin, stdout = cast("tuple[BinaryIO, BinaryIO]", (process.stdin, process.stdout))
         request: dict[str, Any] = {"model": np.frombuffer(model, np.uint8), "calls": np.array(len(calls))}
-        request["kernels"] = np.array(_KERNELS[optimised])
+        request["kernels"] = np.array(kernels.value)
         for call, inputs in enumerate(calls):
             request |= {f"input{number}_{call}": array for number, array in enumerate(inputs)}
         try:

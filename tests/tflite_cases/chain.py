@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from math import prod
 from typing import Any, Unpack
 
+from litert import Kernels
+
 from tests.tflite_cases import drawn
 from tests.tflite_cases.files import RawSubgraph
 from tests.tflite_cases.sketch import QUANTIZED, Case, Quantized, Sketch
@@ -87,7 +89,7 @@ class Chain(Sketch):
             return
         for one, size in zip(lists, sizes, strict=True):
             del one[size:]
-        self.steps, self.calls, self.optimised, self.known, self.fill, self.counted = before
+        self.steps, self.calls, self.kernels, self.known, self.fill, self.counted = before
 
     @contextmanager
     def subgraph(self, name: str) -> Iterator[None]:
@@ -98,9 +100,9 @@ class Chain(Sketch):
     def _refuse(self) -> None:
         raise _NotPlainError
 
-    def _asked(self) -> tuple[int, int, bool, RawSubgraph | None, int | None, int]:
+    def _asked(self) -> tuple[int, int, Kernels, RawSubgraph | None, int | None, int]:
         """What a drawer may ask for beside its operator."""
-        return self.steps, self.calls, self.optimised, self.known, self.fill, self.counted
+        return self.steps, self.calls, self.kernels, self.known, self.fill, self.counted
 
     def _exact(self, name: str, kind: Type) -> bool:
         lowered = name in DECLARATIONS and DECLARATIONS[name].kind == "lowered"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from litert import Kernels
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.movement import same_scale
@@ -76,7 +77,7 @@ def sparse(sketch: Sketch, kind: Type) -> None:
 
 @case("SEGMENT_SUM", "float32 int32")
 def segments(sketch: Sketch, kind: Type) -> None:
-    sketch.optimised = True  # the reference kernels lack it
+    sketch.kernels = Kernels.OPTIMISED  # the reference kernels lack it
     shape = sketch.shape(1, 3)
     steps = sketch.numbers.integers(0, 2, shape[0])
     steps[0] = 0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from litert import Kernels
+
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.sketch import Quantized
 from tosajit.frontends.tflite.options import FusedOptions, LocalResponseNormalizationOptions
@@ -23,7 +25,7 @@ def norms(sketch: Sketch, kind: Type) -> None:
 @case("LOCAL_RESPONSE_NORMALIZATION", "float32")
 def responses(sketch: Sketch, kind: Type) -> None:
     # The reference kernel leaves the last channel of a window out, which TensorFlow does not.
-    sketch.optimised = True
+    sketch.kernels = Kernels.OPTIMISED
     shape = (*(sketch.random.randint(1, 5) for _ in range(3)), sketch.random.randint(1, 20))
     uniform = sketch.random.uniform
     options = LocalResponseNormalizationOptions(

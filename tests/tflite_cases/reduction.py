@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from litert import Kernels
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.sketch import QUANTIZED
@@ -22,7 +23,8 @@ def means(sketch: Sketch, kind: Type) -> None:
 @case("SUM", f"{TYPES} bool")
 def sums(sketch: Sketch, kind: Type) -> None:
     # The reference kernel scales sums of these types wrongly, and does not saturate them.
-    sketch.optimised = kind in (Type.INT8, Type.INT16)
+    if kind in (Type.INT8, Type.INT16):
+        sketch.kernels = Kernels.OPTIMISED
     sketch.steps = int(kind is Type.INT16)  # scaled in float32 there
     means(sketch, kind)
 

@@ -20,7 +20,7 @@ def fault(case: Case, litert: LiteRT, *, ours: bool = False) -> str | None:
 
     What the front end has written is run by Arm's reference model, which compiles nothing, or by ours.
     """
-    expected = litert.run(case.known or case.model, *case.calls, optimised=case.optimised)
+    expected = litert.run(case.known or case.model, *case.calls, kernels=case.kernels)
     graph = tj.load(case.model)
     violations = tj.validate(graph)
     if violations:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
+from litert import Kernels
 
 from tests.tflite_cases.files import RawModel, RawOperator, RawSparsity, RawSubgraph, RawTensor
 from tosajit.arrays import Array
@@ -42,8 +43,8 @@ class Case:
     """Of integers."""
     relative: float = 1e-5
     absolute: float = 1e-6
-    optimised: bool = False
-    """Whether LiteRT's optimised kernels say what is right."""
+    kernels: Kernels = Kernels.REFERENCE
+    """Those of LiteRT that say what is right."""
     known: bytes | None = None
     """A model that LiteRT runs in place of this one, where it has no kernel."""
     fill: int | None = None
@@ -68,7 +69,7 @@ class Sketch:
         self.subgraphs: list[RawSubgraph] = []
         """Those beside the first."""
         self.steps, self.relative, self.absolute = 0, 1e-5, 1e-6
-        self.calls, self.optimised = 1, False
+        self.calls, self.kernels = 1, Kernels.REFERENCE
         self.known: RawSubgraph | None = None
         self.fill: int | None = None
         self.counted = 0
@@ -223,7 +224,7 @@ class Sketch:
         bounds = self.steps, self.relative, self.absolute
         model = RawModel([self.drawn("main"), *self.subgraphs]).bytes()
         known = None if self.known is None else RawModel([self.known, *self.subgraphs]).bytes()
-        return Case(model, tuple(calls), *bounds, self.optimised, known, self.fill, self.counted)
+        return Case(model, tuple(calls), *bounds, self.kernels, known, self.fill, self.counted)
 
     def again(self, array: Array) -> Array:
         """Other elements like those of an array."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from litert import Kernels
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.control import function, loops, shared
@@ -52,14 +53,14 @@ def borders(sketch: Sketch, kind: Type) -> None:
 @case("STABLEHLO_AND", "bool int8 int16 int32 int64")
 def shared_bits(sketch: Sketch, kind: Type) -> None:
     """LiteRT's reference kernels lack it, as they lack the next one."""
-    sketch.optimised = True
+    sketch.kernels = Kernels.OPTIMISED
     shape = sketch.shape()
     sketch.add([sketch.operand(kind, shape, **plain(kind)) for _ in range(2)], whole(sketch, kind, shape))
 
 
 @case("STABLEHLO_SHIFT_LEFT", "int8 int16 int32")
 def shifts(sketch: Sketch, kind: Type) -> None:
-    sketch.optimised = True
+    sketch.kernels = Kernels.OPTIMISED
     shape, bits = sketch.shape(), {Type.INT8: 7, Type.INT16: 15}.get(kind, 20)
     value = sketch.operand(kind, shape, **plain(kind))
     counts = sketch.given(kind, sketch.numbers.integers(0, bits, shape), **plain(kind))
@@ -87,7 +88,7 @@ def composites(sketch: Sketch, kind: Type) -> None:
 
 @case("STABLEHLO_CASE", TYPES)
 def branches(sketch: Sketch, kind: Type) -> None:
-    sketch.calls, sketch.optimised = 3, True
+    sketch.calls, sketch.kernels = 3, Kernels.OPTIMISED
     shape, like, count = sketch.shape(), shared(sketch, kind), sketch.random.randint(1, 4)
     for number in range(count):
         function(sketch, f"branch_{number}", kind, [shape] * 2, like, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from litert import Kernels
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.sketch import QUANTIZED, STORAGE, Quantized
@@ -110,19 +111,19 @@ def floors(sketch: Sketch, kind: Type) -> None:
 
 @case("CEIL", "float32")
 def ceilings(sketch: Sketch, kind: Type) -> None:
-    sketch.optimised = True  # the reference kernels lack it
+    sketch.kernels = Kernels.OPTIMISED  # the reference kernels lack it
     quarters(sketch, kind)
 
 
 @case("ROUND", "float32 float16")
 def nearest(sketch: Sketch, kind: Type) -> None:
-    sketch.optimised = True  # the reference kernels lack it
+    sketch.kernels = Kernels.OPTIMISED  # the reference kernels lack it
     quarters(sketch, kind)
 
 
 @case("ELU", "float32 int8")
 def elu(sketch: Sketch, kind: Type) -> None:
-    sketch.optimised = True  # the reference kernels lack it
+    sketch.kernels = Kernels.OPTIMISED  # the reference kernels lack it
     function(sketch, kind, None, scale=word_scale(sketch, kind))
 
 
