@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,37 @@ def test_an_operand_that_is_left_out_is_refused() -> None:
 def test_strings_are_refused() -> None:
     with pytest.raises(tj.ModelError, match="which TOSA has no type for"):
         tj.load(model("MyDouble", kind=Type.STRING))
+
+
+def transposing(options: bytes) -> bytes:
+    shapes = (1, 2, 3, 4), (5, 3, 2, 4), (5,), (1, 6, 6, 5)
+    tensors = [RawTensor(name, Type.FLOAT32, shape) for name, shape in zip("xwby", shapes, strict=True)]
+    node = RawOperator("Convolution2DTransposeBias", (0, 1, 2), (3,), None, 1, options, custom=True)
+    return RawModel([RawSubgraph(tensors, [node], [0, 1, 2], [3])]).bytes()
+
+
+def test_mediapipe_transposed_convolutions_are_transpose_conv2d_with_strides_by_width_first() -> None:
+    graph = tj.load(transposing(struct.pack("<3i", 2, 2, 3)))
+    (found,) = [
+        one.operator for one in graph.nodes if isinstance(one.operator, tj.operators.TRANSPOSE_CONV2D)
+    ]
+    assert found.stride == (3, 2)
+    assert graph.outputs[0].shape == (1, 6, 6, 5)
+
+
+@pytest.mark.parametrize(
+    ("options", "fault"),
+    [
+        (b"", "have 0 bytes"),
+        (struct.pack("<2i", 1, 2), "have 8 bytes, but must have 12"),
+        (struct.pack("<3i", 0, 2, 2), r"padding is 0, but must be 1 \(SAME\) or 2 \(VALID\)"),
+        (struct.pack("<3i", 2, 0, 2), "strides are 2 and 0, but must be at least 1"),
+        (struct.pack("<3i", 1, 2, -1), "strides are -1 and 2"),
+    ],
+)
+def test_damaged_options_of_a_transposed_convolution_are_refused(options: bytes, fault: str) -> None:
+    with pytest.raises(tj.TosaError, match=fault):
+        tj.load(transposing(options))
 
 
 def test_detections_are_many_and_not_regular_where_nothing_else_is_said() -> None:

@@ -20,6 +20,7 @@ class Kernels(Enum):
 
     REFERENCE = "BUILTIN_REF"
     OPTIMISED = "BUILTIN_WITHOUT_DEFAULT_DELEGATES"
+    XNNPACK = "BUILTIN"
 
 
 class LiteRTError(Exception):

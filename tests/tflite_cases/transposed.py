@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 from typing import Any
+
+from litert import Kernels
 
 from tests.tflite_cases import Sketch, case
 from tests.tflite_cases.arithmetic import ACTIVATIONS
@@ -27,6 +30,24 @@ def transposed_images(sketch: Sketch, kind: Type) -> None:
         4 if kind is Type.INT16 else 3,
     )  # fmt: skip
     sized(sketch, (2, *size, count))
+
+
+@case("Convolution2DTransposeBias", "float32")
+def least_transposed_images(sketch: Sketch, kind: Type) -> None:
+    sketch.kernels = Kernels.XNNPACK  # the others lack it
+    kernel, stride, padding, _ = windows(sketch, 2)
+    depth, count = sketch.random.randint(1, 5), sketch.random.randint(1, 4)
+    image = sketch.random.randint(1, 6), sketch.random.randint(1, 6)
+    same = padding is Padding.SAME
+    reach = stride if same else tuple(map(max, kernel, stride))
+    size = [(extent - 1) * step + one for extent, step, one in zip(image, stride, reach, strict=True)]
+    given = [
+        sketch.operand(kind, (1, *image, depth), constant=False),
+        sketch.operand(kind, (count, *kernel, depth), constant=True),
+        sketch.operand(kind, (count,), constant=True),
+    ]
+    options = struct.pack("<3i", 1 if same else 2, stride[1], stride[0])
+    sketch.add(given, [sketch.result(kind, (1, *size, count))], custom=options)
 
 
 @case("CONV_3D", "float32")
