@@ -66,6 +66,15 @@ class Arranger:
         """The program in all of the scratchpad, where more constants come so many steps early."""
         return self._within(self.lives(), self.capacity, steps, self.capacity)
 
+    def lean(self, most: int) -> Iterator[Program]:
+        """Programs in less than so many bytes, where fewer constants come early."""
+        lives = self.lives()
+        ways = [(peak(lives), AHEAD), *((self.capacity, steps) for steps in range(1, 1 + AHEAD))]
+        for bound, steps in ways:
+            draft = self._within(lives, bound, steps, 0)
+            if draft is not None and draft().scratch_bytes < most:
+                yield draft()
+
     def lives(self) -> Lives:
         """How long tensors live in the scratchpad, and boxes if none of them come early."""
         return {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from math import inf
-from operator import attrgetter
+from operator import attrgetter, le
 
 from tiling import cascade
 from tiling.addresses import AHEAD, FAR_AHEAD, Ahead
@@ -130,7 +130,9 @@ def _best(found: Sequence[Timed], judge: Judge | None) -> Program | Infeasible:
         costs.append(cost)
     bound = (1 + GIVEN) * min(cost for cost, _ in costs)
     spared, less = planner.sparer(one, cost, bound, GIVEN * cost[0], judge)
-    return one.program if spared is one else _roomy(spared, less, judge)[0].program
+    if spared is not one:
+        spared, less = _roomy(spared, less, judge)
+    return _lean(spared, less, judge)
 
 
 def _crossed(
@@ -155,6 +157,12 @@ def _roomy(one: Timed, cost: tuple[float, float], judge: Judge) -> tuple[Timed, 
         if (less := judge(roomy.program))[0] < (1 - GIVEN) * cost[0]:
             one, cost = roomy, less
     return one, cost
+
+
+def _lean(one: Timed, cost: tuple[float, float], judge: Judge) -> Program | Infeasible:
+    """A program, or one of the same sections in less of the scratchpad that costs no more."""
+    lean = one.planner.leaner(one) if one.planner else iter(())
+    return next((program for program in lean if all(map(le, judge(program), cost))), one.program)
 
 
 def preferred(costs: Sequence[tuple[float, float]]) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from math import inf
-from operator import lt
+from operator import attrgetter, lt
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -195,6 +195,13 @@ class Planner:
         if program is None or program == one.program:
             return None
         return one._replace(made=ready(program), steps=steps)
+
+    def leaner(self, one: Timed) -> Iterator[Program]:
+        """Programs of the same sections, where constants come less early, in less of the scratchpad."""
+        program = one.program
+        if one.line is not None and one.line.inside == self.residence.inside and isinstance(program, Program):
+            found = self._arranger(one.line.sections).lean(program.scratch_bytes)
+            yield from sorted(found, key=attrgetter("scratch_bytes"))
 
     def sparer(
         self, one: Timed, cost: tuple[float, float], bound: float, worth: float, judge: Judge

@@ -363,3 +363,15 @@ def test_what_may_be_best_is_looked_at_in_all_of_the_scratchpad() -> None:
     times = [cost(one.program)[0] for one in roomy if one and isinstance(one.program, Program)]
     assert isinstance(own, Program)
     assert cost(own)[0] <= 1.005 * min(times)
+
+
+def test_no_program_costs_as_much_in_less_of_the_scratchpad() -> None:
+    machine, groups = sim.machine("ethos-u65-256"), groups_of()
+    operands, cost, estimate = stored_operands(groups, machine), judge(machine), estimator(machine)
+    own = plan(groups.nests, operands, machine.target, estimate, cost)
+    planner = Planner(groups.nests, known_operands(groups.nests, operands), machine.target, estimate, Known())
+    planner.residence.settle()
+    found = [lean for one in planner.programs() for lean in planner.leaner(one)]
+    assert isinstance(own, Program)
+    assert found
+    assert all(own.scratch_bytes <= lean.scratch_bytes for lean in found if cost(lean) <= cost(own))
