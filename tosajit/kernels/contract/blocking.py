@@ -452,8 +452,9 @@ class DepthwiseBlocking:
         channels += -channels % lanes if self.shape.floating else 0
         columns = (pixels - 1) * self.shape.stride[1] + self.shape.reach
         expand = (columns * channels * self.shape.element_bytes + 2 * step - 1) // step * step
-        group = (columns * channels * 4 + step - 1) // step * step + step * self.shape.floating
-        blank = group * self.kept_lines + 4 * step
+        behind = 1 if self.shape.floating else QUAD  # registers that are written past the end
+        group = ((columns * channels * 4 + step - 1) // step + behind) * step
+        blank = group * self.kept_lines
         expanded = blank + expand
         table = expanded + (4 * expand if self.shape.channel_multiplier > 1 else 0)
         kept = table + 8 * self.taps

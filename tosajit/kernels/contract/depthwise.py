@@ -43,13 +43,35 @@ from tosajit.kernels.contract.structure import (
 
 
 def interleave(job: int) -> None:
-    """Lay the input of some pixels of an output row out as [vertical taps / group][x][channels][group]."""
+    """Have the input of some pixels as [vertical taps / group][x][channels][group].
+
+    A group of lines stays where it is for output rows below that begin with a later one of these.
+    """
     args = load_i64(job, LinesJob.ARGS)
+    n, y = load_i64(job, LinesJob.N), load_i64(job, LinesJob.Y)
+    panel, groups = load_i64(args, DepthwiseSlot.SCRATCH), load_i64(args, DepthwiseSlot.LINES)
+    table, kept = (
+        panel + load_i64(args, DepthwiseSlot.TAP_TABLE),
+        panel + load_i64(args, DepthwiseSlot.LINE_TABLE),
+    )
+    across = load_i64(args, DepthwiseSlot.DILATION_X) * load_i64(job, LinesJob.CHANNELS) * 4
+    step = GROUP * load_i64(args, DepthwiseSlot.DILATION_Y)
+    for group in range(groups):
+        line = y + group * step
+        number = line + load_i64(args, DepthwiseSlot.PAD_TOP)
+        place, known = number // step % groups, (n << 32) + number
+        start = place * load_i64(args, DepthwiseSlot.GROUP_BYTES)
+        if reload_i64(kept, place) != known:
+            store_i64(kept, place, known)
+            lay_group(args, job, panel + start, line)
+        list_line(args, table, group, start, across)
+
+
+def lay_group(args: int, job: int, out: int, line: int) -> None:
+    """Lay a group of lines side by side, from one on."""
     x, columns = load_i64(job, LinesJob.X), load_i64(job, LinesJob.COLUMNS)
     channels = load_i64(job, LinesJob.CHANNELS)
-    out = load_i64(args, DepthwiseSlot.SCRATCH)
     in_x, multiplier = load_i64(args, DepthwiseSlot.IN_X), load_i64(args, DepthwiseSlot.CHANNEL_MULTIPLIER)
-    taps = load_i64(args, DepthwiseSlot.K_H) + load_i64(job, LinesJob.LINES) - 1
     rows, steps = local(32), local(32)
     first = min(max(-x, 0), columns)
     last = max(min(load_i64(args, DepthwiseSlot.I_W) - x, columns), first)
@@ -57,39 +79,39 @@ def interleave(job: int) -> None:
     if multiplier > 1 or size == in_x:
         size *= pieces
         pieces = min(pieces, 1)
-    for top in range(0, taps, GROUP):
-        for tap in range(GROUP):
-            find_line(args, job, rows, steps, top + tap, tap, first, last, taps)
-        if first > 0:
-            blank_pixels(args, out, first * channels)
-        for piece in range(pieces):
-            place = out + (first + piece) * channels * 4
-            if WIDE:
-                interleave_wide_i8(
-                    reload_i64(rows, 0) + piece * reload_i64(steps, 0),
-                    reload_i64(rows, 1) + piece * reload_i64(steps, 1),
-                    size,
-                    place,
-                )
-            elif NARROW:
-                interleave_i8(
-                    reload_i64(rows, 0) + piece * reload_i64(steps, 0),
-                    reload_i64(rows, 1) + piece * reload_i64(steps, 1),
-                    reload_i64(rows, 2) + piece * reload_i64(steps, 2),
-                    reload_i64(rows, 3) + piece * reload_i64(steps, 3),
-                    size,
-                    place,
-                )
-            else:
-                interleave_i16(
-                    reload_i64(rows, 0) + piece * reload_i64(steps, 0),
-                    reload_i64(rows, 1) + piece * reload_i64(steps, 1),
-                    size,
-                    place,
-                )
-        if last < columns:
-            blank_pixels(args, out + last * channels * 4, (columns - last) * channels)
-        out += load_i64(args, DepthwiseSlot.GROUP_BYTES)
+    for tap in range(GROUP):
+        find_line(
+            args, job, rows, steps, line + tap * load_i64(args, DepthwiseSlot.DILATION_Y), tap, first, last
+        )
+    if first > 0:
+        blank_pixels(args, out, first * channels)
+    for piece in range(pieces):
+        place = out + (first + piece) * channels * 4
+        if WIDE:
+            interleave_wide_i8(
+                reload_i64(rows, 0) + piece * reload_i64(steps, 0),
+                reload_i64(rows, 1) + piece * reload_i64(steps, 1),
+                size,
+                place,
+            )
+        elif NARROW:
+            interleave_i8(
+                reload_i64(rows, 0) + piece * reload_i64(steps, 0),
+                reload_i64(rows, 1) + piece * reload_i64(steps, 1),
+                reload_i64(rows, 2) + piece * reload_i64(steps, 2),
+                reload_i64(rows, 3) + piece * reload_i64(steps, 3),
+                size,
+                place,
+            )
+        else:
+            interleave_i16(
+                reload_i64(rows, 0) + piece * reload_i64(steps, 0),
+                reload_i64(rows, 1) + piece * reload_i64(steps, 1),
+                size,
+                place,
+            )
+    if last < columns:
+        blank_pixels(args, out + last * channels * 4, (columns - last) * channels)
 
 
 def blank_pixels(args: int, out: int, count: int) -> None:
@@ -101,20 +123,17 @@ def blank_pixels(args: int, out: int, count: int) -> None:
         fill_run(out, load_i64(args, DepthwiseSlot.BLANK_BYTE), count * 4)
 
 
-def find_line(
-    args: int, job: int, rows: int, steps: int, number: int, tap: int, first: int, last: int, taps: int
-) -> None:
+def find_line(args: int, job: int, rows: int, steps: int, line: int, tap: int, first: int, last: int) -> None:
     """Find the input of a tap, or zero points if it is padding, or copy it where channels are multiplied."""
     x, channel = load_i64(job, LinesJob.X), load_i64(job, LinesJob.CHANNEL)
     channels, multiplier = load_i64(job, LinesJob.CHANNELS), load_i64(args, DepthwiseSlot.CHANNEL_MULTIPLIER)
     in_x, scratch = load_i64(args, DepthwiseSlot.IN_X), load_i64(args, DepthwiseSlot.SCRATCH)
-    line = load_i64(job, LinesJob.Y) + number * load_i64(args, DepthwiseSlot.DILATION_Y)
     image = load_i64(args, DepthwiseSlot.SOURCE) + load_i64(job, LinesJob.N) * load_i64(
         args, DepthwiseSlot.IN_N
     )
     start = image + line * load_i64(args, DepthwiseSlot.IN_Y)
     store_i64(steps, tap, 0)
-    if number >= taps or line < 0 or line >= load_i64(args, DepthwiseSlot.I_H):
+    if line < 0 or line >= load_i64(args, DepthwiseSlot.I_H):
         store_i64(rows, tap, scratch + load_i64(args, DepthwiseSlot.BLANK))
     elif multiplier == 1:
         store_i64(rows, tap, start + (x + first) * in_x + channel * ELEMENT)
@@ -139,7 +158,7 @@ def keep(job: int) -> None:
         panel + load_i64(args, DepthwiseSlot.TAP_TABLE),
         panel + load_i64(args, DepthwiseSlot.LINE_TABLE),
     )
-    K_h, K_w = load_i64(args, DepthwiseSlot.K_H), load_i64(args, DepthwiseSlot.K_W)
+    K_h = load_i64(args, DepthwiseSlot.K_H)
     step_y, step_x = load_i64(args, DepthwiseSlot.DILATION_Y), load_i64(args, DepthwiseSlot.DILATION_X)
     pixel = (load_i64(job, LinesJob.CHANNELS) + LANES - 1) // LANES * REGISTER
     for ky in range(K_h):
@@ -151,8 +170,17 @@ def keep(job: int) -> None:
             if reload_i64(kept, place) != n * I_h + line:
                 store_i64(kept, place, n * I_h + line)
                 copy_line(args, job, panel + start, n, line, pixel)
-        for kx in range(K_w):
-            store_i64(table, ky * K_w + kx, start + kx * step_x * pixel)
+        list_line(args, table, ky, start, step_x * pixel)
+
+
+def list_line(args: int, table: int, number: int, start: int, across: int) -> None:
+    """List where the taps of a line are, or of a group of lines."""
+    columns, parts = load_i64(args, DepthwiseSlot.K_W), load_i64(args, DepthwiseSlot.PARTS)
+    t = number * columns * parts
+    for column in range(columns):
+        for _ in range(parts):
+            store_i64(table, t, start + column * across)
+            t += 1
 
 
 def copy_line(args: int, job: int, target: int, n: int, line: int, pixel: int) -> None:
@@ -189,6 +217,8 @@ def kernel(args: int) -> None:
     taps, initial = load_i64(args, DepthwiseSlot.TAPS), load_i64(args, DepthwiseSlot.INITIAL)
     stride_x, pixel_block = load_i64(args, DepthwiseSlot.STRIDE_X), load_i64(args, DepthwiseSlot.PIXEL_BLOCK)
     pair_bytes, lines_kernel = load_i64(args, DepthwiseSlot.PAIR_BYTES), load_i64(args, DepthwiseSlot.GATHER)
+    kept, groups = panel + load_i64(args, DepthwiseSlot.LINE_TABLE), load_i64(args, DepthwiseSlot.LINES)
+    reach = load_i64(args, DepthwiseSlot.REACH)
     job, tile = local(64), local(144)
     start_rows(args, job, tile)
     setup(args)
@@ -196,25 +226,21 @@ def kernel(args: int) -> None:
         columns = min(block, n_hi - column)
         pitch = (columns + LANES - 1) // LANES * LANES
         start_channels(args, job, tile, table, column, columns)
-        m = m_lo
-        while m < m_hi:
-            n, y = m // O_h, m % O_h
-            lines = 2 if pair_bytes > 0 and y + 1 < O_h and m + 1 < m_hi else 1
-            store_i64(job, LinesJob.N, n)
-            store_i64(
-                job,
-                LinesJob.Y,
-                y * load_i64(args, DepthwiseSlot.STRIDE_Y) - load_i64(args, DepthwiseSlot.PAD_TOP),
-            )
-            store_i64(job, LinesJob.LINES, lines)
-            for x in range(0, O_w, pixel_block):
-                height = min(pixel_block, O_w - x)
-                store_i64(job, LinesJob.X, x * stride_x - load_i64(args, DepthwiseSlot.PAD_LEFT))
-                store_i64(
-                    job, LinesJob.COLUMNS, (height - 1) * stride_x + load_i64(args, DepthwiseSlot.REACH)
-                )
+        for x in range(0, O_w, pixel_block):
+            height = min(pixel_block, O_w - x)
+            store_i64(job, LinesJob.X, x * stride_x - load_i64(args, DepthwiseSlot.PAD_LEFT))
+            store_i64(job, LinesJob.COLUMNS, (height - 1) * stride_x + reach)
+            store_i64(tile, DepthwiseTile.PIXELS, height)
+            for group in range(groups):
+                store_i64(kept, group, -1)
+            m = m_lo
+            while m < m_hi:
+                n, y = m // O_h, m % O_h
+                line = y * load_i64(args, DepthwiseSlot.STRIDE_Y) - load_i64(args, DepthwiseSlot.PAD_TOP)
+                lines = 2 if pair_bytes > 0 and y + 1 < O_h and m + 1 < m_hi else 1
+                store_i64(job, LinesJob.N, n)
+                store_i64(job, LinesJob.Y, line)
                 call(lines_kernel, job)
-                store_i64(tile, DepthwiseTile.PIXELS, height)
                 for line in range(lines):
                     place = first_place(args, n, y + line, x) + column
                     weights = load_i64(args, DepthwiseSlot.WEIGHT) + column // LANES * taps * REGISTER
@@ -229,7 +255,7 @@ def kernel(args: int) -> None:
                         depthwise_rescale_i8(tile)
                     if not FUSED:
                         finish_row(args, words, columns if RESCALE else pitch, place, height, column, columns)
-            m += lines
+                m += lines
 
 
 def start_rows(args: int, job: int, tile: int) -> None:
@@ -249,8 +275,7 @@ def start_rows(args: int, job: int, tile: int) -> None:
 
 
 def start_channels(args: int, job: int, tile: int, table: int, column: int, columns: int) -> None:
-    """Set what rows of some channels have in common, and list where their taps are."""
-    group_bytes, step_x = load_i64(args, DepthwiseSlot.GROUP_BYTES), load_i64(args, DepthwiseSlot.DILATION_X)
+    """Set what rows of some channels have in common."""
     store_i64(job, LinesJob.CHANNEL, column)
     store_i64(job, LinesJob.CHANNELS, columns)
     store_i64(tile, DepthwiseTile.PIXEL_BYTES, load_i64(args, DepthwiseSlot.STRIDE_X) * columns * 4)
@@ -259,19 +284,6 @@ def start_channels(args: int, job: int, tile: int, table: int, column: int, colu
     store_i64(tile, DepthwiseTile.PANELS, (columns + LANES - 1) // LANES)
     store_i64(tile, DepthwiseTile.INITIAL, load_i64(args, DepthwiseSlot.INITIAL) + column * 4)
     store_i64(tile, DepthwiseTile.PARAMETERS, load_i64(args, DepthwiseSlot.PARAMETERS) + column * 16)
-    list_taps(args, table, group_bytes, step_x * columns * 4, load_i64(args, DepthwiseSlot.PARTS))
-
-
-def list_taps(args: int, table: int, down: int, across: int, parts: int) -> None:
-    """List where taps are, line by line; divisions would take longer than a short row of pixels does."""
-    taps, columns = load_i64(args, DepthwiseSlot.TAPS), load_i64(args, DepthwiseSlot.K_W)
-    t, line = 0, 0
-    while t < taps:
-        for column in range(columns):
-            for _ in range(parts):
-                store_i64(table, t, line + column * across)
-                t += 1
-        line += down
 
 
 def first_place(args: int, n: int, y: int, x: int) -> Any:
@@ -381,9 +393,9 @@ def kernel_floats(args: int) -> None:
 def list_places(args: int, places: int) -> None:
     """List where taps are in the input."""
     down = load_i64(args, DepthwiseSlot.DILATION_Y) * load_i64(args, DepthwiseSlot.IN_Y)
-    list_taps(
-        args, places, down, load_i64(args, DepthwiseSlot.DILATION_X) * load_i64(args, DepthwiseSlot.IN_X), 1
-    )
+    across = load_i64(args, DepthwiseSlot.DILATION_X) * load_i64(args, DepthwiseSlot.IN_X)
+    for line in range(load_i64(args, DepthwiseSlot.K_H)):
+        list_line(args, places, line, line * down, across)
 
 
 def start_channels_floats(args: int, job: int, tile: int, column: int, columns: int) -> None:

@@ -441,7 +441,7 @@ class DepthwiseSlot(Numbered):
     EXPAND_BYTES = auto()
     TAP_TABLE = auto()
     LINES = auto()
-    """float32: input lines that are kept, each at its number modulo LINES; LINE_TABLE says which."""
+    """Input lines or groups of them that are kept, each at its number modulo LINES; LINE_TABLE says which."""
     LINE_TABLE = auto()
     WORDS = auto()
     PARAMETERS = auto()
@@ -465,7 +465,6 @@ class LinesJob(Numbered):
     COLUMNS = auto()
     CHANNEL = auto()
     CHANNELS = auto()
-    LINES = auto()
 
 
 class PackSlot(Numbered):
