@@ -41,9 +41,16 @@ class Violation:
 
     def __str__(self) -> str:
         node = plain(self.node)
-        where = f"{node} ({self.operator})" if self.operator else node
+        return self._behind(f"{node} ({self.operator})" if self.operator else node)
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, for those who know the node by another operator's name."""
+        return self._behind(self.operator)
+
+    def _behind(self, where: str) -> str:
         message = plain(paragraph(self.message), None)
-        return f"{where} {plain(self.operand)}".rstrip() + f": {message} [TOSA 1.0.1 section {self.section}]"
+        return f"{where} {plain(self.operand)}".strip() + f": {message} [TOSA 1.0.1 section {self.section}]"
 
 
 class TosaError(TextError):

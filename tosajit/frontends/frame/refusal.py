@@ -44,7 +44,7 @@ class Refusals:
         except Open as open:
             self.add(node, operator, Refused(open.reason, open.remedy))
         except GraphError as error:
-            self.add(node, operator, Refused("; ".join(one.message for one in error.violations)))
+            self.add(node, operator, Refused("; ".join(one.reason for one in error.violations)))
         except (FileError, ModelError):
             raise
         except TosaError as error:
