@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,12 +19,14 @@ from tests import models
 from tests.onnx_cases.quantized import networks
 from tests.tensorflow_cases.cases import CASES
 from tests.tflite_cases import draw, drawn
+from tiling.records import replace
 from tiling.target import HOST
 from tosajit.compiler.options import Options
 from tosajit.frontends import formats, kept
 from tosajit.kernels import cache
 from tosajit.kernels.lines import address_of, read_aligned
 from tosajit.log import LOG
+from tosajit.operators import CUSTOM
 from tosajit.runtime import kept as executables
 from tosajit.runtime.archive import packed, unpacked
 from tosajit.runtime.keeping import EXPLAINED
@@ -121,7 +125,8 @@ def test_a_model_is_lowered_once(folder: Path, lowered: list[int]) -> None:
 
 def test_another_process_finds_a_graph_without_the_front_end(folder: Path) -> None:
     tj.load(MODEL)
-    heavy = {"tosajit.frontends.tflite", "tosajit.tracing", "tosajit.kernels.objects", "llvmlite"}
+    heavy = {"tosajit.frontends.tflite", "tosajit.tracing", "tosajit.operators", "llvmlite"}
+    heavy |= {"tosajit.kernels.objects"}
     code = f"import sys, tosajit; tosajit.load({str(MODEL)!r}); print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True)
     assert done.stdout == "[]\n"
@@ -208,6 +213,72 @@ def test_who_looks_at_stages_has_models_lowered(
     assert (len(lowered), [*folder.glob("*.tjg")]) == (2, [])
 
 
+@pytest.mark.parametrize("name", ["model.tflite", "model.tosa"])
+def test_a_graph_that_was_read_before_is_read_again_when_somebody_looks_at_it(
+    name: str, folder: Path, lowered: list[int]
+) -> None:
+    path = tj.samples.path("ds_cnn", name)
+    first, again = tj.load(path), tj.load(path)
+    assert first.digest == again.digest != ""
+    assert len(lowered) == 1
+    assert executables.name_of(again, Options(HOST)) == executables.name_of(first, Options(HOST))
+    assert waits(again)
+    assert everything(again) == everything(first)
+    assert not waits(again)
+    assert again.regions is again.regions
+    assert not hasattr(again, "region_")
+
+
+def waits(graph: tj.Graph) -> bool:
+    """Whether nobody has looked at a graph."""
+    return graph._read is not None
+
+
+def test_what_is_made_of_a_graph_is_named_by_what_it_consists_of(folder: Path) -> None:
+    tj.load(MODEL)
+    for change in (copy.copy, copy.deepcopy, lambda graph: pickle.loads(pickle.dumps(graph))):
+        graph = tj.load(MODEL)
+        changed: tj.Graph = change(graph)  # type: ignore[no-untyped-call]
+        assert everything(changed) == everything(graph)
+        assert changed.digest == ""
+    graph = replace(tj.load(MODEL), version=(1, 0, 0, False))
+    assert graph.digest == ""
+    assert executables.name_of(graph, Options(HOST)) != executables.name_of(tj.load(MODEL), Options(HOST))
+
+
+def test_nobody_can_change_constants_of_a_graph_that_was_read(folder: Path) -> None:
+    for graph in (tj.load(MODEL), tj.load(MODEL)):
+        arrays = [one.data for one in graph.main.values.values() if one.data is not None]
+        assert arrays
+        assert not any(array.flags.writeable for array in arrays)
+
+
+def test_what_custom_operators_are_is_part_of_the_name(folder: Path) -> None:
+    builder = tj.GraphBuilder()
+    x = builder.input("x", tj.FP32, (4,))
+    custom = CUSTOM(operator_name="same", domain_name="ours", implementation_attrs=b"")
+    builder.output(builder.add(custom, [x], dtype=tj.FP32, shape=(4,)))
+    data = tj.to_bytes(builder.build())
+    first, again = tj.load(data), tj.load(data)
+    assert len([*folder.glob("*.tjg")]) == 1
+    assert first.digest == again.digest == ""
+    given = {("ours", "same"): tj.Custom(lambda x, attributes: x)}
+    assert executables.name_of(again, Options(HOST, custom=given)) == ""
+    assert executables.name_of(again, Options(HOST)) != ""
+
+
+def test_regions_that_are_not_as_they_were_written_are_lowered_again(
+    folder: Path, lowered: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    right = everything(tj.load(MODEL))
+    (path,) = folder.glob("*.tjg")
+    header, blobs = unpacked(memoryview(path.read_bytes()))
+    path.write_bytes(b"".join(packed(header, [*blobs[:-1], memoryview(b"[[], [0]]")])))
+    assert everything(tj.load(MODEL)) == right
+    assert "is damaged in the cache, and read from its model again" in caplog.text
+    assert len(lowered) == 2
+
+
 def weights_in(graph: tj.Graph, data: bytes) -> int:
     """Where in a file the largest array is that lies there."""
     file = np.frombuffer(data, np.uint8)
@@ -258,7 +329,7 @@ def test_a_model_with_files_beside_it_is_read_anew(folder: Path, tmp_path: Path,
     assert formats._names_files(model[:9] + b"location", model[:9])
     assert not formats._names_files(MODEL.read_bytes() + b"location", MODEL.read_bytes()[:99])
     for count, is_whole in ((2, lambda: False), (3, lambda: True)):
-        kept.through_cache(model + bytes(9), None, None, lambda: tj.load(MODEL), True, is_whole)
+        kept.through_cache(model + bytes(9), None, None, lambda: tj.load(MODEL), is_whole)
         assert len([*folder.glob("*.tjg")]) == count  # with that of the model of TFLite
 
 
@@ -279,6 +350,7 @@ def test_least_used_graphs_make_room(folder: Path, monkeypatch: pytest.MonkeyPat
     tj.load(data)
     (first,) = folder.glob("*.tjg")
     monkeypatch.setattr("tosajit.runtime.keeping.MOST_BYTES", int(first.stat().st_size * 1.5))
+    monkeypatch.setattr("tosajit.runtime.keeping.MOST_SHARE", 1)
     tj.load(data + bytes(8))
     assert len([*folder.glob("*.tjg")]) == 1
     assert not first.exists()

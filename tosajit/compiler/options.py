@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from tiling.records import dataclass
 from tiling.target import HOST, Target
 from tosajit import customs
-from tosajit.compiler.written import Written, written
 from tosajit.errors import CompileError
-from tosajit.graph.binding import Use
 
 if TYPE_CHECKING:
     from sim import Machine
+    from tosajit.compiler.written import Written
+    from tosajit.graph.binding import Use
     from tosajit.plans.plan import Plan
 
 INTERPRETED = ("lower", "precompute", "fuse", "simplify")
@@ -101,6 +101,8 @@ class Options:
 
     def written(self, use: Use) -> Written | None:
         """What the text of a CUSTOM operator says; None if it has none."""
+        from tosajit.compiler.written import written  # which needs the operators: warm starts do without
+
         known = {**_registered, **self.custom}
         return written(use, {name: one.nnef for name, one in known.items() if one.nnef is not None})
 

@@ -8,20 +8,18 @@ from os.path import isfile, lexists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tosajit import files as tosa
 from tosajit.errors import FileError
-from tosajit.files import from_bytes
-from tosajit.files.cursor import Bytes
 from tosajit.garbage import keeps_garbage
 from tosajit.graph import Graph
-from tosajit.graph.extents import Shapes
 from tosajit.graph.given import graph_for
 from tosajit.kernels.lines import read_aligned
 from tosajit.storage import file_errors
 
 if TYPE_CHECKING:
+    from tosajit.files.cursor import Bytes
     from tosajit.frontends.nnef.loading import Attribute, Weights
     from tosajit.frontends.onnx.lowering import Constants
+    from tosajit.graph.extents import Shapes
 
 _SEEN = 4096
 """How many bytes are looked at to tell what a file is."""
@@ -118,12 +116,14 @@ def load_bytes(
     def lower() -> Graph:
         return _lowered(data, head, signature, shapes, folder, constants, narrow)
 
-    if head[4:8] == b"TOSA" or constants is not None or narrow:
+    is_ours = head[4:8] == b"TOSA"
+    lasts = folder is not None or isinstance(data, bytes)  # nobody else has what was read from a file
+    if constants is not None or narrow or (is_ours and not lasts):
         return lower()
     from tosajit.frontends.kept import through_cache
 
-    lasts = folder is not None  # nobody else has what was read from a file
-    return through_cache(data, signature, shapes, lower, lasts, lambda: not _names_files(data, head))
+    data = data if lasts else bytes(data)
+    return through_cache(data, signature, shapes, lower, lambda: not _names_files(data, head), is_ours)
 
 
 def _lowered(
@@ -158,6 +158,8 @@ def _lowered(
     if head[4:8] != b"TOSA" and (seen := _seems(head)) is not None:
         raise FileError(seen)
     _refuse_signature(signature)
+    from tosajit.files import from_bytes
+
     return from_bytes(data, shapes)
 
 
@@ -187,7 +189,9 @@ def save(
     if form is not None:
         raise FileError(f"form is {form!r}, but only texts of MLIR have several forms: name it MODEL.mlir")
     if end != ".nnef2":
-        tosa.save(graph, path)
+        from tosajit import files
+
+        files.save(graph, path)
         return
     from tosajit.frontends.nnef.writing import save_model
 

@@ -3,34 +3,40 @@
 A graph is named by the bytes of the file, by what was asked for, and by what lowered it: the sources of this
 package, and NumPy, which folds constants. The cache is trusted as it is for executables (`runtime/kept.py`).
 Weights that are used where they lie in the file are not written again.
+
+What is found is read when somebody looks at it: an executable of it is found by its name alone.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tiling.records import replace
 from tosajit import version
 from tosajit.arrays import Array
 from tosajit.dtypes import DTYPES
-from tosajit.files.cursor import Bytes
 from tosajit.graph import Block, Graph, Node, Region, Value
-from tosajit.graph.extents import Shapes
-from tosajit.graph.operator import Operator
+from tosajit.graph.graph import read_from, read_later
 from tosajit.kernels import cache
 from tosajit.kernels.lines import address_of
 from tosajit.log import LOG, wants_warnings, warnings
-from tosajit.operators import OPERATORS
 from tosajit.runtime.archive import Blobs, unpacked
 from tosajit.runtime.keeping import frozen, is_explained, put, sources
 
-WORTH_SECONDS = 0.05
+if TYPE_CHECKING:
+    from tosajit.files.cursor import Bytes
+    from tosajit.graph.extents import Shapes
+    from tosajit.graph.operator import Operator
+
+WORTH_SECONDS = 0.02
 """What is lowered faster than this, imports included, is not kept."""
 DAMAGE = (LookupError, TypeError, ValueError, AttributeError)
 """What reading something raises that has another form."""
@@ -41,23 +47,24 @@ def through_cache(
     signature: str | None,
     shapes: Shapes | None,
     lower: Callable[[], Graph],
-    lasts: bool,
     is_whole: Callable[[], bool],
+    is_ours: bool = False,
 ) -> Graph:
     """What `lower` makes of a file, from the cache if it is there; `data` and the choices say all of it.
 
-    What is not, `is_whole` tells, and it is not kept. Unless `data` `lasts`, somebody could change it later.
+    What is not, `is_whole` tells, and it is not kept. Nobody can change `data` later. A file that `is_ours`
+    is read again as fast: of that the cache only has that it can be read.
     """
     name = _name(data, signature, shapes)
-    if name and (found := _find(name, data, lasts)):
+    if name and (found := _find(name, data, lower)):
         return found
     if not name or not is_whole():
         return lower()
     began, before = perf_counter(), warnings()
     graph = lower()
     silent = warnings() == before and wants_warnings()  # the user should hear warnings again
-    if silent and perf_counter() - began > WORTH_SECONDS and _keep(name, graph, data):
-        return _find(name, data, lasts) or graph  # whose executable has the name that others will look for
+    if silent and perf_counter() - began > WORTH_SECONDS and _keep(name, graph, data, is_ours):
+        return read_from(graph, "" if _has_custom(graph) else name)
     return graph
 
 
@@ -88,18 +95,36 @@ def _written(shapes: Shapes) -> list[tuple[str, list[int]]]:
     return sorted((name, list(shape)) for name, shape in shapes.items())
 
 
-def _find(name: str, data: Bytes, lasts: bool) -> Graph | None:
+def _find(name: str, data: Bytes, lower: Callable[[], Graph]) -> Graph | None:
     kept = cache.mapped(name + cache.GRAPH)
     if kept is None:
         return None
     try:
         header, blobs = unpacked(memoryview(kept))
-        memory = frozen(kept, name + cache.GRAPH)
-        file = frozen(data if lasts else bytes(data), name)
-        return restored(header, [_view(memory, blob) for blob in blobs], file)
+        graph, has_custom = _about(header), bool(header["custom"])
     except DAMAGE as error:
-        LOG.warning("graph %s is damaged in the cache, and read from its model again: %s", name, error)
+        _damaged(name, error)
         return None
+    memory, file = frozen(kept, name + cache.GRAPH), frozen(data, name)
+
+    def regions() -> tuple[Region, ...]:
+        try:
+            if blobs:
+                return _regions([_view(memory, blob) for blob in blobs], file)
+        except DAMAGE as error:
+            _damaged(name, error)
+        return lower().regions
+
+    return read_later(graph, "" if has_custom else name, regions)
+
+
+def _damaged(name: str, error: Exception) -> None:
+    LOG.warning("graph %s is damaged in the cache, and read from its model again: %s", name, error)
+
+
+def _has_custom(graph: Graph) -> bool:
+    """Whether a graph depends on more than its file: others say what CUSTOM operators are."""
+    return any(node.operator.opcode == "CUSTOM" for node in graph.nodes)
 
 
 def _view(memory: Array, blob: memoryview) -> Array:
@@ -108,43 +133,63 @@ def _view(memory: Array, blob: memoryview) -> Array:
     return memory[start : start + blob.nbytes]
 
 
-def _keep(name: str, graph: Graph, data: Bytes) -> bool:
+def _keep(name: str, graph: Graph, data: Bytes, is_ours: bool) -> bool:
     """Put a graph into the cache, if it can be stored and is not too large; return whether it was."""
     try:
-        return put(name + cache.GRAPH, *stored(graph, data))
+        return put(name + cache.GRAPH, _header(graph), [] if is_ours else _blobs(graph, data))
     except TypeError:  # JSON has not all that Python could put into a graph
         return False
 
 
 def stored(graph: Graph, data: Bytes = b"") -> tuple[dict[str, Any], list[memoryview]]:
     """A graph as the header and the blobs of an archive, but for what `data`, its file, has of it."""
-    writer = _Writer(np.frombuffer(data, np.uint8))
-    regions = [[region.name, [writer.block(block) for block in region.blocks]] for region in graph.regions]
-    header = {
+    return _header(graph), _blobs(graph, data)
+
+
+def _header(graph: Graph) -> dict[str, Any]:
+    """All of a graph but its regions."""
+    return {
         "version": graph.version,
         "outside": list(graph.outside.items()),
         "scales": list(graph.scales.items()),
         "notes": graph.notes,
-        "regions": regions,
-        "operators": [[one.opcode, _attributes(one)] for one in writer.operators],
+        "custom": _has_custom(graph),
     }
-    return header, writer.blobs.parts
+
+
+def _blobs(graph: Graph, data: Bytes) -> list[memoryview]:
+    """The regions of a graph: arrays, and the text that says what they are."""
+    writer = _Writer(np.frombuffer(data, np.uint8))
+    regions = [[region.name, [writer.block(block) for block in region.blocks]] for region in graph.regions]
+    operators = [[one.opcode, _attributes(one)] for one in writer.operators]
+    text = json.dumps([operators, regions], separators=(",", ":")).encode()
+    return [*writer.blobs.parts, memoryview(text)]
 
 
 def restored(header: dict[str, Any], memory: Sequence[Array], file: Array) -> Graph:
     """What was stored; one of `DAMAGE` is raised if the header is none of ours."""
-    operators = [_operator(*one) for one in header["operators"]]
-    blobs = [*memory, file]
+    return replace(_about(header), regions=_regions(memory, file))
+
+
+def _about(header: dict[str, Any]) -> Graph:
+    """The graph of a header, without regions."""
     major, minor, patch, draft = header["version"]
     return Graph(
-        tuple(
-            Region(name, tuple(_block(blobs, operators, *block) for block in blocks))
-            for name, blocks in header["regions"]
-        ),
+        (),
         (major, minor, patch, draft),
         dict(header["outside"]),
         {name: (scale, zero) for name, (scale, zero) in header["scales"]},
         tuple(header["notes"]),
+    )
+
+
+def _regions(memory: Sequence[Array], file: Array) -> tuple[Region, ...]:
+    """What `_blobs` gave, in memory."""
+    *arrays, text = memory
+    operators, regions = json.loads(text.tobytes())
+    made, blobs = [_operator(*one) for one in operators], [*arrays, file]
+    return tuple(
+        Region(name, tuple(_block(blobs, made, *block) for block in blocks)) for name, blocks in regions
     )
 
 
@@ -186,6 +231,8 @@ def _attributes(operator: Operator) -> list[Any]:
 
 
 def _operator(opcode: str, values: list[Any]) -> Operator:
+    from tosajit.operators import OPERATORS  # which whoever looks at no graph does without
+
     kind = OPERATORS[opcode]
     return kind(
         **{

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING
 
@@ -102,7 +102,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
 class Graph:
-    """A TOSA graph; `print` lists it."""
+    """A TOSA graph; `print` lists it. One that was read before is read again when somebody looks at it."""
 
     regions: tuple[Region, ...]
     version: tuple[int, int, int, bool] = (1, 0, 1, False)
@@ -115,6 +115,23 @@ class Graph:
     `(integer - zero_point) * scale`, as far as the model says them. A .tosa file does not keep them."""
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What whoever made the graph has to say of it, as which operators of a quantised model stayed real."""
+    digest: str = field(default="", init=False, compare=False)
+    """What says all that it consists of, if `read_from` or `read_later` did; graphs made of it have none."""
+    _read: Callable[[], tuple[Region, ...]] | None = field(default=None, init=False, compare=False)
+    """What gives the regions as long as nobody has looked at them."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> object:
+            """What is not there yet: the regions."""
+            read = object.__getattribute__(self, "_read")
+            if name == "regions" and read is not None:
+                object.__setattr__(self, name, read())
+                object.__setattr__(self, "_read", None)
+            return object.__getattribute__(self, name)
+
+    def __reduce__(self) -> tuple[object, tuple[object, ...]]:
+        return Graph, (self.regions, self.version, self.outside, self.scales, self.notes)
 
     @property
     def main(self) -> Block:
@@ -152,6 +169,24 @@ class Graph:
 
     def _repr_html_(self) -> str:
         return graph_html(self)
+
+
+def read_from(graph: Graph, digest: str) -> Graph:
+    """The graph, of which a digest of all that it was read from is told: nobody can change its constants."""
+    for region in graph.regions:
+        for value in (value for block in region.blocks for value in block.values.values()):
+            if value.data is not None:
+                value.data.flags.writeable = False
+    object.__setattr__(graph, "digest", digest)
+    return graph
+
+
+def read_later(graph: Graph, digest: str, read: Callable[[], tuple[Region, ...]]) -> Graph:
+    """A new graph with the digest, whose regions are read when somebody looks at them."""
+    for name, value in (("digest", digest), ("_read", read)):
+        object.__setattr__(graph, name, value)
+    object.__delattr__(graph, "regions")
+    return graph
 
 
 # In print: one line a node, with types, shapes and attributes.

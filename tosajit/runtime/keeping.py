@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 import numpy as np
@@ -15,10 +15,12 @@ import numpy as np
 import tiling
 from tosajit import version
 from tosajit.arrays import Array
-from tosajit.files.cursor import Bytes
 from tosajit.kernels import cache
 from tosajit.kernels.lines import address_of
 from tosajit.runtime.archive import packed
+
+if TYPE_CHECKING:
+    from tosajit.files.cursor import Bytes
 
 MOST_BYTES = 1 << 31
 """Of all that is kept whole in the cache; what has not been used for longest goes first."""

@@ -35,7 +35,7 @@ def name_of(graph: Graph, options: Options) -> str:
     """The name of the executable in the cache; empty if it is not to be kept."""
     if options.machine is not None or options.interpret or is_explained():
         return ""
-    texts = _texts(graph, options)
+    texts = [] if graph.digest else _texts(graph, options)
     if texts is None:
         return ""
     isa = instruction_set()
@@ -51,7 +51,7 @@ def name_of(graph: Graph, options: Options) -> str:
             )
         ).encode()
     )
-    for part in _graph(graph):
+    for part in [graph.digest.encode()] if graph.digest else _graph(graph):
         found.update(part)
     return found.hexdigest()[:32]
 

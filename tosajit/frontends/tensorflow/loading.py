@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os.path import isdir
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tosajit.arrays import Array
 from tosajit.errors import FileError, InputError
 from tosajit.graph import Graph
-from tosajit.graph.extents import Shapes
 from tosajit.storage import file_errors, read_file
+
+if TYPE_CHECKING:
+    from tosajit.graph.extents import Shapes
 
 _DEFAULT = "serving_default"
 
