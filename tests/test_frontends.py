@@ -71,7 +71,7 @@ def test_what_breaks_a_rule_of_tosa_is_refused_with_it() -> None:
         RawTensor(name, Type.FLOAT32, shape) for name, shape in (("a", (2,)), ("b", (3,)), ("c", (3,)))
     ]
     data = RawModel([RawSubgraph(tensors, [RawOperator("ADD", (0, 1), (2,))], [0, 1], [2])]).bytes()
-    with pytest.raises(tj.ModelError, match=r"c \(ADD\): ADD input2: dimension 0 is 3, but 2 in input1 \[TOSA 1.0.1 section 2"):
+    with pytest.raises(tj.ModelError, match=r"c \(ADD\): ADD input2: dimension 0 is 3, but 2 in input1"):
         tj.load(data)
 
 
