@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -166,6 +167,24 @@ def test_the_folder_of_a_saved_model_is_read_by_tensorflow(
         tj.load(tmp_path)
     assert main(["info", str(tmp_path)]) == 1
     assert "tosajit: TensorFlow is not installed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("choice", ["constants", "function", "narrow"])
+@pytest.mark.parametrize("kind", ["tflite", "pt2", "tosa", "graph", "text", "nnef", "folder"])
+def test_a_choice_that_a_format_does_not_have_is_refused(kind: str, choice: str, tmp_path: Path) -> None:
+    given: dict[str, Any] = {choice: {"constants": {"x": 1}, "function": "f", "narrow": True}[choice]}
+    files = {
+        "tflite": b"\x1c\0\0\0TFL3", "pt2": b"PK\x03\x04", "tosa": b"\x1c\0\0\0TOSA",
+        "graph": b"\n\x05\n\x03abc", "text": b"node {", "nnef": b"graph",
+    }  # fmt: skip
+    if kind == "folder":
+        (tmp_path / "saved_model.pb").write_bytes(b"")
+        source = tmp_path
+    else:
+        source = tmp_path / {"nnef": "model.sknd"}.get(kind, "model")
+        source.write_bytes(files[kind])
+    with pytest.raises(tj.FileError, match=f"{choice} (is|are) .*, but only (MLIR|ONNX)"):
+        tj.load(source, **given)
 
 
 def test_what_is_no_model_at_all_is_refused_as_before() -> None:

@@ -82,12 +82,14 @@ def load(
     if _is_nnef(Path(source)):
         from tosajit.frontends.nnef.loading import Choice, load_model
 
+        _refuse_choices(constants, function, narrow)
         choice = Choice(graph or signature, attributes, {}, shapes, weights, stdlib, quantized)
         return load_model(Path(source), choice)
     _refuse(nnef)
     if isfile(Path(source) / "saved_model.pb"):  # false where a path cannot be, as one that is too long
         from tosajit.frontends.tensorflow.loading import from_tensorflow
 
+        _refuse_choices(constants, function, narrow)
         return from_tensorflow(source, shapes=shapes, signature=signature)
     _refuse_folders(Path(source))
     data = read_aligned(source)
@@ -110,8 +112,8 @@ def load_bytes(
 ) -> Graph:
     """The graph of a model of any format that can be read; `folder` is where files are that it names."""
     head = bytes(memoryview(data)[:_SEEN])
-    if narrow and not _is_onnx(head):
-        raise FileError("narrow is given, but only MLIR and ONNX have types to narrow")
+    if not _is_onnx(head):
+        _refuse_choices(constants, None, narrow)
 
     def lower() -> Graph:
         return _lowered(data, head, signature, shapes, folder, constants, narrow)
@@ -154,7 +156,6 @@ def _lowered(
         from tosajit.frontends.torch.saved import graph_of as graph_of_torch
 
         return graph_of_torch(data, shapes)
-    _refuse_constants(constants)
     if head[4:8] != b"TOSA" and (seen := _seems(head)) is not None:
         raise FileError(seen)
     _refuse_signature(signature)
@@ -212,6 +213,14 @@ def _refuse_constants(constants: Constants | None) -> None:
 def _refuse_function(function: str | None) -> None:
     if function is not None:
         raise FileError(f"function is {function!r}, but only MLIR modules have functions to choose from")
+
+
+def _refuse_choices(constants: Constants | None, function: str | None, narrow: bool) -> None:
+    """Refuse what other models than those of MLIR and ONNX have no use for."""
+    _refuse_constants(constants)
+    _refuse_function(function)
+    if narrow:
+        raise FileError("narrow is given, but only MLIR and ONNX have types to narrow")
 
 
 def _is_nnef(path: Path) -> bool:
