@@ -12,7 +12,7 @@ from math import inf, prod
 
 from sim.cost.prices import Prices
 from sim.cost.sites import Sites, sites_of, taken
-from sim.cost.ticks import TICKS, cycles_in, ticks_of
+from sim.cost.ticks import TICKS, ticks_of
 from sim.events.model import CostModel, Models, Rates, SectionModel, streams_of
 from sim.events.sections import Run
 from sim.events.state import LOAD
@@ -275,8 +275,8 @@ class _Group:
         run.section(model, True)
         run.finish()
         busy = max(run.state[LOAD], *(run.state[far.state] for far in figures.rates.far.values()))
-        cycle, idle = figures.price.cycle, max(run.cycles - cycles_in(busy), 0)
-        cost, early = self.cost(run.cycles, moves, work), cycle * min(moves.early, run.cycles)
+        cycle, took, idle = figures.price.cycle, run.ticks / TICKS, max(run.ticks - busy, 0) / TICKS
+        cost, early = self.cost(took, moves, work), cycle * min(moves.early, took)
         return Price(cost, early, cycle * idle, self.counted(moves, work), self.later(moves, work))
 
     def moves(self, section: Section) -> Moves:
@@ -365,7 +365,7 @@ class _Group:
         by_near = ticks_of(near, rates.pad) / TICKS
         return Work(
             work.unit,
-            alone,
+            alone / TICKS,
             busy.get("offchip", 0),
             busy.get("level2", 0),
             by_near,

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from sim.cost.ticks import TICKS, cycles_in, whole
+from sim.cost.ticks import TICKS, cycles_in
 from sim.events.model import SectionModel, Slot
 from sim.events.reporting import report_of
 from sim.events.sections import Ran, Run
@@ -58,8 +58,8 @@ class Time:
             tile = model.computed(classes)
             time.work += count * TICKS * tile.cycles
             time.fill += count * TICKS * tile.fill
-            time.alone += count * TICKS * tile.alone
-            time.slowed[tile.cause] += count * TICKS * (tile.alone - tile.cycles)
+            time.alone += count * tile.alone
+            time.slowed[tile.cause] += count * (tile.alone - TICKS * tile.cycles)
             for asked in tile.asked:
                 time.reached[asked.cause] += count * asked.ticks
                 time.memories[asked.memory] += count * asked.ticks
@@ -78,7 +78,7 @@ class Time:
         self.memories[once.memory] -= once.far
         self.memories[PAD] -= once.pad
         if slot.image.copies == 1 and boxes > 1:
-            self.behind[slot.cause] += whole(ticks - once.ticks)
+            self.behind[slot.cause] += ticks - once.ticks
         if load:
             self.loads[slot.cause] += ticks - once.ticks
             self.first += once.ticks
@@ -92,7 +92,7 @@ class Time:
         loads = sum(self.loads.values())
         dma = max(loads, self.stores) if channels > 1 else loads + self.stores
         busy = self.alone + sum(self.behind.values())
-        total = whole(max(busy, dma, *self.memories.values()))
+        total = max(busy, dma, *self.memories.values())
         waits = self.slowed + self.behind
         if total > busy:
             waits[self.slowest()] += total - busy
@@ -105,7 +105,7 @@ class Time:
 
 
 class Front:
-    """How far the sections so far have come, in ticks; they start and end with cycles."""
+    """How far the sections so far have come, in ticks."""
 
     def __init__(self, run: Run, channels: int) -> None:
         self.run, self.channels = run, channels
@@ -120,7 +120,7 @@ class Front:
         """Run a section; every cycle by which the front moves gets a cause."""
         time, causes = Time.of(model), Counter[int]()
         total, waits = time.ticks(self.channels)
-        start = whole(max(self.began, self.free.get(model.unit, self.launch), self._depends(model)))
+        start = max(self.began, self.free.get(model.unit, self.launch), self._depends(model))
         self._wait(start, DEPENDENCY, causes)
         issued = max(self.loading, self.launch)
         for slot in model.loads:
@@ -130,18 +130,18 @@ class Front:
             self.loading = max(begin + moved.ticks, self._reach(moved.memory, begin, moved.far))
             self._wait(min(written, self.loading), DEPENDENCY, causes)
             self._wait(self.loading, slot.cause, causes)
-            start = max(start, whole(self.loading))
+            start = max(start, self.loading)
         if model.unit_name == "dma":
-            start = max(start, whole(self.loading))
+            start = max(start, self.loading)
         self._wait(start, OUTPUT, causes)
         reached = [self._reach(memory, start, count) for memory, count in time.memories.items()]
-        end = whole(max(start + total, *reached))
+        end = max(start + total, *reached)
         waits[time.slowest()] += end - start - total
         seen = max(0, end - max(self.now, start))
         self.now, self.began = max(self.now, end), start
         self._spend(time, waits, seen, causes)
-        spent = [causes[place] // TICKS for place in CAUSES.values()]
-        self.run.ran.append(Ran(min(start, issued) // TICKS, end // TICKS, spent, []))
+        spent = self.run.counted_in([causes[place] for place in CAUSES.values()])
+        self.run.ran.append(Ran(min(start, issued) // TICKS, cycles_in(end), spent, []))
         self._leave(model, time, end, total)
 
     def _leave(self, model: SectionModel, time: Time, end: int, total: int) -> None:
@@ -186,8 +186,8 @@ class Front:
 
     def _wait(self, until: int, cause: int, causes: Counter[int]) -> None:
         if until > self.now:
-            causes[cause] += whole(until) - self.now
-            self.now = whole(until)
+            causes[cause] += until - self.now
+            self.now = until
 
     def _spend(self, time: Time, waits: Counter[int], seen: int, causes: Counter[int]) -> None:
         """Give the ticks of a section that no other covers their causes: waiting, then work, then fill."""
@@ -207,9 +207,9 @@ def estimate(program: Program, machine: Machine, labels: Mapping[str, str] | Non
     front = Front(run, rates.channels)
     for model in summary.models:
         front.advance(model)
-    run.cycles = cycles_in(max(front.now, front.storing, front.loading))
+    run.ticks = max(front.now, front.storing, front.loading)
     if run.ran:
-        run.ran[-1].cycles[list(CAUSES).index("output")] += run.cycles - front.now // TICKS
+        run.ran[-1].cycles[list(CAUSES).index("output")] += run.cycles - cycles_in(front.now)
     return replace(report_of(machine, summary, run, labels or {}), mode="analytic")
 
 

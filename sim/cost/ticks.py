@@ -1,7 +1,8 @@
-"""Parts of a cycle, in which transfers are timed: what memories and channels take rarely ends with a cycle.
+"""Parts of a cycle, in which all is timed: what memories and channels take rarely ends with a cycle.
 
-Units work in whole cycles, and so do reports. Were each transfer rounded up to them, a machine with a faster
-clock, which has fewer bytes a cycle, would lose more where transfers queue.
+Units work for whole cycles, from whenever they have what they need; reports round at the end. Were each
+transfer rounded up, or what waits for it, a machine with a faster clock, which has fewer bytes a cycle, would
+lose more wherever something waits.
 """
 
 from __future__ import annotations
@@ -15,11 +16,6 @@ TICKS = 16
 def ticks_of(size: int, rate: float | None) -> int:
     """Ticks for so many bytes at so many bytes a cycle; none where that is unlimited."""
     return 0 if rate is None else ceil(TICKS * size / rate)
-
-
-def whole(ticks: int) -> int:
-    """The ticks of all cycles that have begun."""
-    return -(-ticks // TICKS) * TICKS
 
 
 def cycles_in(ticks: int) -> int:

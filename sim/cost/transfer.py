@@ -8,7 +8,6 @@ enough to cover the latency, they come in waves of one latency each.
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
 
 from sim.cost.arrays import costs_of
 from sim.cost.pages import opened, port_ticks, streamed_rate
@@ -59,11 +58,6 @@ class Transfers:
 def transfer_cycles(machine: Machine, rows: int, run_bytes: int, write: bool) -> int:
     """Time of one transfer of `rows` runs of `run_bytes` contiguous bytes."""
     return cycles_in(Transfers(machine).ticks(rows, run_bytes, write))
-
-
-def cycles_of(size: int, rate: float | None) -> int:
-    """Cycles for so many bytes at so many bytes a cycle; none where that is unlimited."""
-    return 0 if rate is None else ceil(size / rate)
 
 
 def scratchpad_rate(machine: Machine) -> float | None:

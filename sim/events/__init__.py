@@ -21,6 +21,6 @@ Begin with `simulate.py`. `model.py` is a section and what its commands take, `b
 `reporting.py` makes the report. Of `sim` only `machine`, `cost` and `report` are imported.
 """
 
-from sim.events.simulate import Simulator, simulate, simulate_all
+from sim.events.simulate import Simulator, seconds_of, simulate, simulate_all
 
-__all__ = ["Simulator", "simulate", "simulate_all"]
+__all__ = ["Simulator", "seconds_of", "simulate", "simulate_all"]

@@ -4,7 +4,7 @@ A tile's loads are issued before the tile in front of it computes, so that they 
 is room; its stores behind the loads of the next. So a tile is `pending` from its loads on until the next
 tile's loads are issued.
 
-All times are in ticks, and follow from earlier ones by sums and maxima; tiles start and end with cycles. When
+All times are in ticks, and follow from earlier ones by sums and maxima. When
 a step of a loop leaves the state as an earlier step left it, apart from a shift in time, what lies between
 repeats exactly, and is counted instead of run.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sim.cost.ticks import TICKS, whole
+from sim.cost.ticks import TICKS
 from sim.events.model import Classes, Moved, SectionModel, Slot
 from sim.events.stalls import attribute, wait
 from sim.events.state import (
@@ -82,16 +82,15 @@ class SectionRun:
         for slot, copy in zip(model.slots, turns, strict=True):
             if state[slot.ready + copy] > start:
                 start = state[slot.ready + copy]
-        start = whole(start)
         if start > state[FRONT]:
             ready = [(state[s.ready + copy], s.cause) for s, copy in zip(model.slots, turns, strict=True)]
             wait(state, start, ready)
-        end, cause = start + TICKS * tile.alone, tile.cause
+        end, cause = start + tile.alone, tile.cause
         floor = self.floor
         for asked in tile.asked:
             state[asked.memory] = reach = max(state[asked.memory], floor) + asked.ticks
             if reach > end:
-                end, cause = whole(reach), asked.cause
+                end, cause = reach, asked.cause
         attribute(state, start, end, tile, cause)
         state[unit] = end
         for slot, copy in zip(model.loads, turns, strict=False):
@@ -173,7 +172,7 @@ class SectionRun:
         """The state as a loop sees it, with times relative to when the unit becomes free.
 
         What is past is alike: no tile starts before the unit is free, and no load before its channel.
-        The unit becomes free with a cycle, unless it is the DMA.
+        Where in a cycle the unit becomes free matters to reports alone, whose repetitions are cycles apart.
         """
         model, state = self.model, self.state
         changed, waited, used = model.keys[depth]

@@ -273,12 +273,12 @@ class _Core:
 
 def follow(program: SpreadProgram, machine: Machine, labels: Mapping[str, str]) -> list[Report]:
     """What each core does on a machine, by core."""
-    return [_report(one, machine.core, labels) for one in _followed(program, machine, 1).cores]
+    return [_report(one, machine.core, labels) for one in followed(program, machine).cores]
 
 
 def ends_of(program: SpreadProgram, machine: Machine, times: int) -> list[int]:
     """When a program ends that runs so many times, one after another, each time."""
-    cores = _followed(program, machine, times).cores
+    cores = followed(program, machine, times).cores
     return [
         max((ran.end for core in cores for ran in _part(core.run.ran, number, times)), default=0)
         for number in range(times)
@@ -290,7 +290,8 @@ def _part(sections: Sequence[Ran], number: int, times: int) -> Sequence[Ran]:
     return sections[number * count : (number + 1) * count]
 
 
-def _followed(program: SpreadProgram, machine: Machine, times: int) -> _Shared:
+def followed(program: SpreadProgram, machine: Machine, times: int = 1) -> _Shared:
+    """All cores, when each has done its part of a program so many times."""
     core = machine.core
     if program.channels is not None:
         core = core.replace({"dma.channels": min(core.dma.channels, program.channels)})
@@ -513,7 +514,7 @@ def _go(shared: _Shared) -> None:
 
 def follow_together(program: SpreadProgram, machine: Machine, labels: Mapping[str, str]) -> CoresReport:
     """The report of all cores."""
-    shared = _followed(program, machine, 1)
+    shared = followed(program, machine)
     cores = [_report(one, machine.core, labels) for one in shared.cores]
     last = max(cores, key=lambda report: report.cycles)
     energy = summed((report.energy, 1) for report in cores)

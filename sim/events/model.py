@@ -15,7 +15,7 @@ from sim.cost.forms import form_of
 from sim.cost.pages import streamed_rate
 from sim.cost.sites import STREAMS, Sites, Stream, sites_of, taken
 from sim.cost.ticks import TICKS, ticks_of
-from sim.cost.transfer import Transfers, cycles_of, far_rate, port_rate, scratchpad_rate
+from sim.cost.transfer import Transfers, far_rate, port_rate, scratchpad_rate
 from sim.cost.work import Work
 from sim.events.state import (
     ARRAY,
@@ -80,18 +80,18 @@ class Far:
         )
 
     def reached(self, sizes: Sizes, streams: Sequence[Stream], pays_latencies: bool) -> int:
-        """Cycles of work that uses so much where it is, in streams of which scales are one.
+        """Ticks of work that uses so much where it is, in streams of which scales are one.
 
         The work may have the latencies of the memory in it.
         """
-        longest, scales = cycles_of(sum(size for size, _ in sizes), self.rate), 0
+        longest, scales = self.asked(sizes), 0
         for size, number in sizes:
             if (stream := streams[number]) == "scales":
                 scales += size
             else:
-                longest = max(longest, cycles_of(size, self.streams[stream]))
-        latency = 0 if pays_latencies else self.transfers.read_latency
-        return max(longest, cycles_of(scales, self.streams["scales"])) + latency
+                longest = max(longest, ticks_of(size, self.streams[stream]))
+        latency = 0 if pays_latencies else TICKS * self.transfers.read_latency
+        return max(longest, ticks_of(scales, self.streams["scales"])) + latency
 
     def asked(self, sizes: Sizes) -> int:
         """Ticks of the memory for so much."""
@@ -160,7 +160,7 @@ class Rates:
     def alone(
         self, work: Work, sizes: Mapping[Home, Sizes], streams: Sequence[Stream]
     ) -> tuple[int, int | None]:
-        """Cycles of a tile when nothing else uses the memories, and the largest access that it waits for.
+        """Ticks of a tile when nothing else uses the memories, and the largest access that it waits for.
 
         Commands that it consists of wait one by one, each for what it uses itself.
         """
@@ -173,21 +173,21 @@ class Rates:
             }
             time, number = self._waited(command.cycles, work, mine, streams)
             total += time
-            if time - command.cycles > most:
-                most, cause = time - command.cycles, number
+            if time - TICKS * command.cycles > most:
+                most, cause = time - TICKS * command.cycles, number
         return total, cause
 
     def _waited(
         self, cycles: int, work: Work, sizes: Mapping[Home, Sizes], streams: Sequence[Stream]
     ) -> tuple[int, int | None]:
-        slowest, number = cycles, None
+        slowest, number = TICKS * cycles, None
         for place, some in sizes.items():
             if not some:
                 continue
             if place == "scratchpad":
-                stream = max(cycles_of(size, self.port) for size, _ in some)
-                time = max(cycles_of(sum(size for size, _ in some), self.pad), stream)
-                time += 0 if work.pays_latencies else self.pad_latency
+                stream = max(ticks_of(size, self.port) for size, _ in some)
+                time = max(ticks_of(sum(size for size, _ in some), self.pad), stream)
+                time += 0 if work.pays_latencies else TICKS * self.pad_latency
             else:
                 time = self.far[place].reached(some, streams, work.pays_latencies)
             if time > slowest:
@@ -231,9 +231,9 @@ class Computed:
     cycles: int
     fill: int
     alone: int
-    """Cycles when nothing else uses the memories."""
+    """Ticks when nothing else uses the memories."""
     cause: int
-    """Of the cycles beyond the unit's, when it is alone."""
+    """Of the time beyond the unit's, when it is alone."""
     asked: tuple[Asked, ...]
 
 

@@ -7,11 +7,11 @@ it, loads of what it writes for its stores.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from sim.cost.ticks import TICKS, cycles_in, whole
+from sim.cost.ticks import TICKS, cycles_in
 from sim.events.body import Events, SectionRun, event, transfer
 from sim.events.memory import Scratchpad
 from sim.events.model import Moved, Order, Rates, SectionModel, Slot
@@ -63,11 +63,19 @@ class Run:
         self.written: dict[str, int] = {}
         self.ran: list[Ran] = []
         self.last: Last | None = None
-        self.cycles = 0
+        self.ticks = 0
+        """When everything is done."""
+        self.counted = TICKS * self.launch
+        """Up to when cycles have been given to sections."""
         for operand in program.operands.values():
             if operand.place == "scratchpad" and operand.kind in ("input", "constant"):
                 size = operand.bytes if operand.stored_bytes is None else operand.stored_bytes
                 self.pad.write(operand.offset, operand.offset + min(size, operand.bytes), operand.name, 0, 0)
+
+    @property
+    def cycles(self) -> int:
+        """The same in cycles."""
+        return cycles_in(self.ticks)
 
     def section(self, model: SectionModel, fold: bool) -> None:
         """Run all tiles of a section but the last, which is pending then."""
@@ -107,8 +115,8 @@ class Run:
         self._leave(last)
         self._store(last)
         state = last.body.state
-        self.cycles = cycles_in(max(state[FRONT], state[LOAD], state[STORE]))
-        self.ran[-1].cycles[OUTPUT - COMPUTE] += self.cycles - state[FRONT] // TICKS
+        self.ticks = max(state[FRONT], state[LOAD], state[STORE])
+        self.ran[-1].cycles[OUTPUT - COMPUTE] += self.cycles - cycles_in(state[FRONT])
 
     def first_load(self, model: SectionModel, number: int, first: First, part: Moved | None = None) -> None:
         """Issue the first load of a slot, or a part of it."""
@@ -167,7 +175,7 @@ class Run:
     @staticmethod
     def _first_start(model: SectionModel, body: SectionRun) -> int:
         state = body.state
-        return whole(max(state[model.unit], state[DEPEND], *(state[slot.ready] for slot in model.slots)))
+        return max(state[model.unit], state[DEPEND], *(state[slot.ready] for slot in model.slots))
 
     def _leave(self, last: Last) -> None:
         """Note what a section has used, and what it has written where it is."""
@@ -197,7 +205,15 @@ class Run:
             written[name] = max(written.get(name, 0), *times)
             end = max(end, *times)
         self.ran[-1].end = cycles_in(end)
-        self.ran[-1].cycles = [ticks // TICKS for ticks in state[COMPUTE : DEPENDENCY + 1]]
+        self.ran[-1].cycles = self.counted_in(state[COMPUTE : DEPENDENCY + 1])
+
+    def counted_in(self, parts: Iterable[int]) -> list[int]:
+        """Ticks that follow all that have been counted, in cycles that sum to those which have begun."""
+        found = []
+        for ticks in parts:
+            before, self.counted = self.counted, self.counted + ticks
+            found.append(cycles_in(self.counted) - cycles_in(before))
+        return found
 
 
 def order_of(last: SectionModel | None, model: SectionModel) -> Order:

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from sim.events.cores import follow_together
+from sim.cost.ticks import TICKS
+from sim.events.cores import follow_together, followed
 from sim.events.model import CostModel, Models, Rates, SectionModel
 from sim.events.reporting import Summary, report_of
 from sim.events.sections import Run
@@ -45,10 +46,10 @@ class Simulator:
         report = report_of(self.machine, summary, run, labels or {})
         return replace(report, contents=contents(report, program))
 
-    def follow(self, program: Program) -> tuple[int, Traffic]:
-        """Cycles and bytes of the program, without all else that a report says."""
+    def follow(self, program: Program) -> tuple[float, Traffic]:
+        """Cycles, not rounded, and bytes of the program, without all else that a report says."""
         run = self._run(program, self.machine.launch_overhead_cycles, True)
-        return run.cycles, summed((traffic_of(model), 1) for model in self.models(program))
+        return run.ticks / TICKS, summed((traffic_of(model), 1) for model in self.models(program))
 
     def _run(self, program: Program, launch: int, fold: bool) -> Run:
         run = Run(program, self.rates, launch)
@@ -94,9 +95,18 @@ def simulate(
     )
 
 
-def follow(program: Program, machine: Machine) -> tuple[int, Traffic]:
-    """Cycles and bytes of a program, as its report says, which what is worked out for them is kept for."""
+def follow(program: Program, machine: Machine) -> tuple[float, Traffic]:
+    """Cycles, not rounded, and bytes of a program, for which what is worked out is kept."""
     return _simulator(machine.core).follow(program)
+
+
+def seconds_of(program: Program, machine: Machine) -> float:
+    """How long a program takes, its last cycle as far as it is used."""
+    if isinstance(program, SpreadProgram):
+        ticks = max(core.run.ticks for core in followed(program, machine).cores)
+        return ticks / TICKS / machine.clock_hz
+    cycles, _ = follow(program, machine)
+    return (cycles + machine.launch_overhead_cycles) / machine.clock_hz
 
 
 def simulate_all(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sim.cost.ticks import TICKS, whole
+from sim.cost.ticks import TICKS
 from sim.events.model import Computed
 from sim.events.state import COMPUTE, DEPEND, DEPENDENCY, FILL, FRONT, SINCE
 
@@ -24,8 +24,8 @@ def wait(state: list[int], start: int, ready: Sequence[tuple[int, int]]) -> None
     waits = [(state[DEPEND], DEPENDENCY), (min(state[SINCE], start), DEPENDENCY), *ready]
     for time, cause in sorted(waits):
         if time > front:
-            state[cause] += whole(time) - front
-            front = whole(time)
+            state[cause] += time - front
+            front = time
     state[FRONT] = front
 
 

@@ -16,7 +16,7 @@ FRONT = 8
 DEPEND, SINCE = 9, 10
 """When the first tile may start, as far as other sections say, and until when its loads waited for these."""
 COMPUTE, FILL, INPUT, WEIGHTS, OUTPUT, DEPENDENCY = range(11, 17)
-"""Ticks of the section by cause, which are whole cycles."""
+"""Ticks of the section by cause."""
 LOCAL = 17
 """From here on, a section's buffers: of each copy of a load when it was filled, and then when it was last
 used; of each copy of a store when it was emptied."""

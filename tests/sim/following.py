@@ -11,7 +11,7 @@ from math import prod
 
 from sim.cost.ethos.stages import scales
 from sim.cost.sites import STREAMS, Stream, sites_of
-from sim.cost.ticks import TICKS, ticks_of, whole
+from sim.cost.ticks import TICKS, cycles_in, ticks_of
 from sim.cost.transfer import Transfers, far_rate, port_rate, scratchpad_rate
 from sim.machine.machine import Machine
 from tests.planning.tiles import Box, operand_box, tiles
@@ -75,7 +75,7 @@ class Follower:
         assert pending is not None
         self.compute(pending)
         self.stores(pending, lambda image: True)
-        return whole(max(self.front, self.free["load"], self.free["store"])) // TICKS
+        return cycles_in(max(self.front, self.free["load"], self.free["store"]))
 
     def first_loads(self, position: int, section: Section, last: Tile | None, tile: Tile) -> None:
         """Loads that have nothing to do with the pending tile, those beside it, those behind its stores."""
@@ -187,7 +187,6 @@ class Follower:
                 there[stream] = size + there[stream] if stream == "scales" else max(there[stream], size)
             else:
                 near, widest = near + size, max(widest, size)
-        start = whole(start)
         end = start + TICKS * work.cycles
         floor = min(self.free["load"], self.free[unit])
         for home in [one for one in far if far[one]]:
@@ -210,7 +209,6 @@ class Follower:
             if time:
                 self.pad = max(self.pad, floor) + time
                 end = max(end, self.pad)
-        end = whole(end)
         self.free[unit] = tile.end = end
         self.issued, self.front = start, max(self.front, end)
         for n, use in tile.uses.items():

@@ -148,7 +148,7 @@ def test_a_section_is_followed_to_the_cycle_and_costs_no_less_than_the_least(
     group = _Group(_Figures.of(machine, models), section.nest, program.operands)
     moves, work = group.moves(section), group.work(section, tile_classes(section), IDLE)
     model = models.model(section, program.operands)
-    cycles = Simulator(machine, costs).simulate(program).cycles
+    cycles, _ = Simulator(machine, costs).follow(program)
     price = group.followed(model, moves, work)
     assert price.cost == group.cost(cycles, moves, work)
     margin = group.cost(200, moves, work) - group.cost(0, moves, work)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 import pytest
 
 import sim
-from sim.events.simulate import Simulator, follow
+from sim.events.simulate import Simulator, follow, seconds_of
 from tests.golden_networks import networks
 from tosajit.npu.simulate import Network
 
@@ -17,4 +19,6 @@ def test_what_is_followed_is_what_reports_say(name: str, machine: str) -> None:
     (groups,) = network.sequence()
     program = network.program(groups, chosen)
     report = Simulator(chosen).simulate(program, launch_overhead_cycles=0)
-    assert follow(program, chosen) == (report.cycles, report.traffic)
+    cycles, traffic = follow(program, chosen)
+    assert (ceil(cycles), traffic) == (report.cycles, report.traffic)
+    assert seconds_of(program, chosen) == cycles / chosen.clock_hz
