@@ -9,58 +9,57 @@ from __future__ import annotations
 import functools
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from logging import Logger
-
-WARNING = 30
-"""The level of warnings, by its number in `logging`."""
 
 
 class _Logger:
     """Python's logger once the program has imported `logging`; until then nobody can hear it."""
 
     def __getattr__(self, name: str) -> Any:
+        return getattr(_logger(), name) if "logging" in sys.modules else _unheard
+
+    def warning(self, text: str, *given: object) -> None:
+        """Warn, and tell `collected`."""
+        if _thread.said is not None:
+            _thread.said.append(text % given if given else text)
         if "logging" in sys.modules:
-            return getattr(_logger(), name)
-        return _count if name == "warning" else _unheard
+            _logger().warning(text, *given, stacklevel=2)
 
 
-class _Warnings(threading.local):
-    """How many warnings a thread has given."""
+class _Thread(threading.local):
+    """The warnings that a thread collects, if it does."""
 
-    count = 0
-
-
-_warnings = _Warnings()
+    said: list[str] | None = None
 
 
-def warnings() -> int:
-    """How many warnings this thread has given so far, but for those that the program does not want."""
-    return _warnings.count
+_thread = _Thread()
 
 
-def wants_warnings() -> bool:
-    """Whether the program has not said that it does not want to hear warnings."""
-    return "logging" not in sys.modules or bool(LOG.isEnabledFor(WARNING))
+@contextmanager
+def collected() -> Iterator[list[str]]:
+    """The warnings that this thread gives inside of `with`, whether anybody hears them or not."""
+    outer, said = _thread.said, list[str]()
+    _thread.said = said
+    try:
+        yield said
+    finally:
+        _thread.said = outer
+        if outer is not None:
+            outer += said
 
 
 @functools.cache
 def _logger() -> Logger:
     import logging
 
-    class Counting(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            _count()
-
     logger = logging.getLogger("tosajit")
-    logger.addHandler(Counting(WARNING))
+    logger.addHandler(logging.NullHandler())
     return logger
-
-
-def _count(*_: object) -> None:
-    _warnings.count += 1
 
 
 def _unheard(*_: object) -> bool:

@@ -27,7 +27,7 @@ from tosajit.graph import Block, Graph, Node, Region, Value
 from tosajit.graph.graph import read_from, read_later
 from tosajit.kernels import cache
 from tosajit.kernels.lines import address_of
-from tosajit.log import LOG, wants_warnings, warnings
+from tosajit.log import LOG, collected
 from tosajit.runtime.archive import Blobs, unpacked
 from tosajit.runtime.keeping import frozen, is_explained, put, sources
 
@@ -60,10 +60,10 @@ def through_cache(
         return found
     if not name or not is_whole():
         return lower()
-    began, before = perf_counter(), warnings()
-    graph = lower()
-    silent = warnings() == before and wants_warnings()  # the user should hear warnings again
-    if silent and perf_counter() - began > WORTH_SECONDS and _keep(name, graph, data, is_ours):
+    began = perf_counter()
+    with collected() as said:
+        graph = lower()
+    if perf_counter() - began > WORTH_SECONDS and _keep(name, graph, data, is_ours, said):
         return read_from(graph, "" if _has_custom(graph) else name)
     return graph
 
@@ -102,9 +102,12 @@ def _find(name: str, data: Bytes, lower: Callable[[], Graph]) -> Graph | None:
     try:
         header, blobs = unpacked(memoryview(kept))
         graph, has_custom = _about(header), bool(header["custom"])
+        said = [str(text) for text in header["warnings"]]
     except DAMAGE as error:
         _damaged(name, error)
         return None
+    for text in said:
+        LOG.warning("%s", text)
     memory, file = frozen(kept, name + cache.GRAPH), frozen(data, name)
 
     def regions() -> tuple[Region, ...]:
@@ -133,10 +136,11 @@ def _view(memory: Array, blob: memoryview) -> Array:
     return memory[start : start + blob.nbytes]
 
 
-def _keep(name: str, graph: Graph, data: Bytes, is_ours: bool) -> bool:
+def _keep(name: str, graph: Graph, data: Bytes, is_ours: bool, said: list[str]) -> bool:
     """Put a graph into the cache, if it can be stored and is not too large; return whether it was."""
     try:
-        return put(name + cache.GRAPH, _header(graph), [] if is_ours else _blobs(graph, data))
+        header = _header(graph) | {"warnings": said}
+        return put(name + cache.GRAPH, header, [] if is_ours else _blobs(graph, data))
     except TypeError:  # JSON has not all that Python could put into a graph
         return False
 
