@@ -242,6 +242,11 @@ def zipped(content: dict[str, bytes]) -> bytes:
             "torch.save and torch.jit.save write pickles",
         ),
         ({"config.json": b"{}", "metadata.json": b"{}"}, r"if it is of Keras, tj.from_tensorflow\(model\)"),
+        (
+            {"hand_detector.tflite": b"", "hand_landmarks_detector.tflite": b"", "metadata.json": b""},
+            "holds hand_detector.tflite, hand_landmarks_detector.tflite: unpack it, and load one of them",
+        ),
+        ({"model/net.onnx": b"", "model/labels.txt": b""}, "holds model/net.onnx: unpack it"),
         ({"serialized_exported_program.json": b"{}", "version": b"1"}, "as PyTorch up to 2.7 wrote them"),
         ({"a/archive_format": b"pt2", "a/byteorder": b"big"}, "byteorder: expected little"),
         ({"a/archive_format": b"pt2"}, "expected one exported program in the archive, found 0"),

@@ -12,6 +12,7 @@ from math import prod
 import numpy as np
 
 from tiling.records import replace
+from tiling.words import listed
 from tosajit.arrays import Array
 from tosajit.errors import FileError, InputError, ModelError, Refusal
 from tosajit.files.archive import members
@@ -25,6 +26,8 @@ from tosajit.frontends.torch.trees import result_names
 from tosajit.graph import Graph
 from tosajit.graph.extents import Shapes, check_names
 
+_MODELS = (".tflite", ".onnx", ".tosa", ".mlir", ".pt2", ".pb")
+"""How files end that may be loaded from where an archive is unpacked."""
 _SCHEMA = 8
 _HIGHEST_RANK = 64
 _OLD = "serialized_exported_program.json"
@@ -74,20 +77,29 @@ def _folder(found: Mapping[str, memoryview]) -> dict[str, memoryview]:
         raise FileError(f"its parameters are pickled, as PyTorch up to 2.7 wrote them: {_AGAIN}")
     tops = {name.partition("/")[0] for name in found}
     if len(tops) != 1:
-        raise FileError(
-            "this zip archive is none of torch.export.save: if it is of Keras, tj.from_tensorflow(model)"
+        raise _other(
+            found,
+            "this zip archive is none of torch.export.save: if it is of Keras, tj.from_tensorflow(model)",
         )
     files = {name.partition("/")[2]: view for name, view in found.items()}
     form = bytes(files.get("archive_format", b"")[:16])
     if form != b"pt2":
-        raise FileError(
+        raise _other(
+            found,
             "expected an archive of torch.export.save; torch.save and torch.jit.save write pickles, which "
-            "can run any code: load the module, and tj.from_torch(module, inputs)"
+            "can run any code: load the module, and tj.from_torch(module, inputs)",
         )
     order = bytes(files.get("byteorder", b"little")[:16])
     if order != b"little":
         raise FileError(f"byteorder: expected little, found {order!r}")
     return files
+
+
+def _other(found: Mapping[str, memoryview], otherwise: str) -> FileError:
+    """What another archive is: one of models, such as MediaPipe's tasks, or what is said otherwise."""
+    models = [name for name in found if name.endswith(_MODELS)]
+    text = f"this zip archive holds {listed(models)}: unpack it, and load one of them"
+    return FileError(text if models else otherwise)
 
 
 def _model(files: Mapping[str, memoryview]) -> str:
