@@ -10,13 +10,12 @@ from operator import attrgetter, lt
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiling.addresses import AHEAD, EFFORT, Addresses, Ahead, Arranged, Arranger, Draft, images_of
 from tiling.allocate import Taken, allocate, fill
 from tiling.choose import Candidate, Choices, Estimate, Price, choose, least_boxes
 from tiling.making import Maker, aligned
-from tiling.menu import most_tiles
+from tiling.menu import Numbers, most_tiles
 from tiling.nest import Affine, Nest
 from tiling.program import Operand, Program, Section, takes_from_others
 from tiling.residence import Residence
@@ -71,14 +70,35 @@ class Known:
     makers: dict[object, Maker] = field(default_factory=dict)
     kinds: dict[object, int] = field(default_factory=dict)
     """A number for each structure."""
-    columns: dict[int, tuple[tuple[Candidate, ...], NDArray[np.float64]]] = field(default_factory=dict)
+    columns: dict[int, tuple[tuple[Candidate, ...], Numbers]] = field(default_factory=dict)
     """Figures of several options, by the identity of their tuple, which stands in front of them."""
+    spared: dict[object, tuple[tuple[Candidate, ...], tuple[Candidate, ...], Numbers, Numbers]] = field(
+        default_factory=dict
+    )
+    """What `Planner._spared` found, behind the tuples whose identities are in its key."""
     programs: dict[object, tuple[Program | Infeasible, tuple[str, ...]]] = field(default_factory=dict)
     """Of cores, by what those have in common that do the same, and the operands of the first of these."""
 
 
 Judge = Callable[[Program], tuple[float, float]]
 """What a whole program costs, and what it costs if bytes count for themselves: less is better."""
+
+
+class _Front(NamedTuple):
+    """The options of the section in front of another one, with the room that there is beside each."""
+
+    options: tuple[Candidate, ...]
+    room: int
+    left: Numbers
+    idle: Numbers
+    further: Numbers
+    """Room of those in front of them."""
+    unused: Numbers
+    """What is left of the idle time of these."""
+
+
+_FIRST = _Front((), 0, np.full(1, -inf), np.zeros(1), np.full(1, -inf), np.zeros(1))
+"""In front of the first section."""
 
 
 class Line(NamedTuple):
@@ -142,6 +162,8 @@ class Planner:
         self.sections: list[Section] = []
         self.equals: dict[tuple[int, int], tuple[Section, Section]] = {}
         """Sections by step and by what they are made of, which stands in front of them."""
+        self.pulls: dict[int, Choices] = {}
+        """What takes something from other cores, by step."""
         self.made: set[object] = set()
         """The choices that programs have been made of."""
         self.arranged: Arranged = {}
@@ -296,7 +318,8 @@ class Planner:
             if not crowded:
                 self.sections = self._line(options, rooms, aim)
                 choice = frozenset(residence.inside), tuple(map(id, self.sections))
-                if choice in self.made:
+                # Beside other cores a choice counts again, as another aim takes it for faster or slower.
+                if choice in self.made and not self.pulls:
                     return None
                 self.made.add(choice)
                 found = self._arranger(self.sections).program()
@@ -311,7 +334,9 @@ class Planner:
         """The best sections of a nest in the room that is left; of equal nests, one is looked at."""
         nest, residence = self.nests[step], self.residence
         if takes_from_others(nest, residence.operands):
-            return Choices((Candidate(Section(nest, (), (None,) * len(nest.accesses)), Price(0.0)),))
+            if step not in self.pulls:
+                self.pulls[step] = _pull(nest)
+            return self.pulls[step]
         at = residence.setting(step)
         free = room if self.target.values == "offchip" else room - residence.spare
         far = residence.in_level2(step)
@@ -330,26 +355,25 @@ class Planner:
         self, options: Sequence[tuple[Candidate, ...]], rooms: Sequence[int], aim: Aim
     ) -> list[Section]:
         """Of each step's options those that together cost least, with bytes as the `aim` says."""
-        totals, left, idle = np.zeros(1), np.full(1, -inf), np.zeros(1)
-        further, unused = left, idle
+        totals, front = np.zeros(1), _FIRST
         back: list[list[int]] = []
-        spent: list[NDArray[np.float64]] = []
+        spent: list[Numbers] = []
         for step, some in enumerate(options):
-            cost, early, own, moved, later, need, sooner = self._columns(some)
-            # Behind others, in whose room they fit, the first constants may come early.
-            both = np.where(sooner <= further, idle + aim.far * unused, idle) if aim.far else idle
-            spared = np.where(sooner <= left, aim.early * np.minimum(early, both), 0.0)
-            if step in self.spared:
-                spared = np.maximum(spared, np.minimum(early, self.spared[step] * early.max()))
-            spent.append(cost - spared)
+            cost, _, own, moved, later, need, sooner = self._columns(some)
+            spared, taken = self._spared(step, some, front, aim)
+            spent.append(taken)
             ways = totals + aim.moved * moved if aim.moved else totals
-            ways = (ways + aim.later * later if aim.later else ways) + spent[-1]
+            ways = (ways + aim.later * later if aim.later else ways) + taken
             ways = ways + aim.busy * (cost - own) if aim.busy else ways
             fronts = ways.argmin(1)
             back.append(fronts.tolist())
-            hidden = spared[np.arange(len(some)), fronts]
-            further, unused = left[fronts] - sooner[:, 0], np.maximum(idle[fronts] - hidden, 0.0)
-            totals, left, idle = ways.min(1), rooms[step] - need[:, 0], own[:, 0]
+            further, unused = front.further, front.unused
+            if aim.far:
+                hidden = spared[np.arange(len(some)), fronts]
+                further = front.left[fronts] - sooner[:, 0]
+                unused = np.maximum(front.idle[fronts] - hidden, 0.0)
+            totals = ways.min(1)
+            front = _Front(some, rooms[step], rooms[step] - need[:, 0], own[:, 0], further, unused)
         sections: list[Section] = []
         number = int(totals.argmin())
         for step in reversed(range(len(options))):
@@ -359,14 +383,36 @@ class Planner:
             self.times[step], number = float(spent[step][number, before]), before
         return sections[::-1]
 
-    def _columns(self, some: tuple[Candidate, ...]) -> NDArray[np.float64]:
+    def _spared(
+        self, step: int, some: tuple[Candidate, ...], front: _Front, aim: Aim
+    ) -> tuple[Numbers, Numbers]:
+        """By option, and by option in front: time that is spared as constants come early, and what is left.
+
+        Behind others, in whose room they fit, the first constants may come early.
+        """
+        key = id(front.options), front.room, id(some), aim.early
+        depends = aim.far or step in self.spared
+        found = None if depends else self.known.spared.get(key)
+        if found is not None:
+            return found[2:]
+        cost, early, *_, sooner = self._columns(some)
+        both = front.idle
+        if aim.far:
+            both = np.where(sooner <= front.further, both + aim.far * front.unused, both)
+        spared = np.where(sooner <= front.left, aim.early * np.minimum(early, both), 0.0)
+        if step in self.spared:
+            spared = np.maximum(spared, np.minimum(early, self.spared[step] * early.max()))
+        if depends:
+            return spared, cost - spared
+        found = self.known.spared[key] = front.options, some, spared, cost - spared
+        return found[2:]
+
+    def _columns(self, some: tuple[Candidate, ...]) -> Numbers:
         """What a step's options cost and need, a column for each figure."""
         found = self.known.columns.get(id(some))
         if found is None:
             prices = np.array([(*choice.price, choice.need, choice.early) for choice in some])
-            found = some, prices.T[:, :, None]
-            if len(some) > 1:
-                self.known.columns[id(some)] = found
+            found = self.known.columns[id(some)] = some, prices.T[:, :, None]
         return found[1]
 
     def _equal(self, step: int, section: Section) -> Section:
@@ -432,6 +478,11 @@ class Planner:
     def _arranger(self, sections: Sequence[Section]) -> Arranger:
         """What makes a program of the sections."""
         return Arranger(self.nests, self.residence, sections, self.ahead, self.arranged)
+
+
+def _pull(nest: Nest) -> Choices:
+    """What takes something from another core has no choice."""
+    return Choices((Candidate(Section(nest, (), (None,) * len(nest.accesses)), Price(0.0)),))
 
 
 def ready(program: Made) -> Callable[[], Made]:
