@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sim.machine.machine import Machine
-from sim.spreading import Lesser, core_for, spread
-from tiling.cores import Division, Way, on_one_core
+from sim.spreading import Lesser, core_for, core_machine, spread
+from tiling.cores import Division, Divisions, Way, on_one_core
 from tiling.nest import Nest
 from tiling.planner import Infeasible
 from tiling.program import Operand
@@ -47,11 +47,12 @@ def spread_after(
         text = "groups that cores share do not run in stripes; let one core do all of them"
         return tuple(PlanFault(f"{one.first} to {one.last}", "cascades", text) for one in schedule.cascades)
     lesser = Lesser(sharing.channels, sharing.level2, None, sharing.idle)
-    core = core_for(machine, target, lesser, alone)
+    core = core_for(core_machine(machine, lesser, alone), target, lesser)
     seen = core_target(core.target, ways)
 
     def planned(division: Division, number: int) -> Outcome:
         return core_after(schedule, division, number, seen, core.estimate, wanted)
 
-    found: Outcome = spread_over(nests, operands, machine.cores, ways, planned, sharing.idle, sharing.common)
+    divisions = Divisions(nests, operands)
+    found: Outcome = spread_over(divisions, machine.cores, ways, planned, sharing.idle, sharing.common)
     return replace(found, channels=sharing.channels) if isinstance(found, SpreadProgram) else found

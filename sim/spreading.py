@@ -19,7 +19,8 @@ from math import inf
 from typing import NamedTuple
 
 from sim.ahead import WORTH, Shares, comes_ahead, members_of, spans_of
-from sim.events.cores import follow
+from sim.events.cores import follow, models_of
+from sim.events.model import Models
 from sim.events.simulate import simulate
 from sim.machine.machine import Machine
 from sim.machine.parts import Split
@@ -27,7 +28,7 @@ from sim.planning import estimator
 from sim.report.report import Report
 from sim.report.values import moved
 from tiling.choose import Estimate
-from tiling.cores import Way, on_one_core
+from tiling.cores import Divisions, Way, on_one_core
 from tiling.nest import Nest
 from tiling.plan import DOUBT, plan
 from tiling.planner import Infeasible, Known
@@ -122,7 +123,7 @@ class Core(NamedTuple):
     known: Known
 
 
-def core_for(machine: Machine, target: Target, lesser: Lesser, alone: bool) -> Core:
+def core_machine(machine: Machine, lesser: Lesser, alone: bool) -> Machine:
     """A core as plans see it, with its share of the bandwidth if it is not alone."""
     core, rate = machine.core, machine.core.offchip.bandwidth_bytes_per_second
     if rate is not None:
@@ -131,8 +132,14 @@ def core_for(machine: Machine, target: Target, lesser: Lesser, alone: bool) -> C
     if lesser.channels is not None:
         core = core.replace({"dma.channels": min(lesser.channels, core.dma.channels)})
     if not lesser.level2:
-        core, target = core.replace({"level2": None}), replace(target, level2_bytes=0)
-    return Core(target, estimator(core), Known())
+        core = core.replace({"level2": None})
+    return core
+
+
+def core_for(machine: Machine, target: Target, lesser: Lesser, known: Known | None = None) -> Core:
+    """What plans for such a core share."""
+    target = target if lesser.level2 else replace(target, level2_bytes=0)
+    return Core(target, estimator(machine), known or Known())
 
 
 class _Spreader:
@@ -149,7 +156,10 @@ class _Spreader:
         self.nests, self.operands, self.machine, self.target = nests, operands, machine, target
         self.start = start
         self.found: list[_Found] = []
-        self.cores: dict[tuple[Lesser, bool], Core] = {}
+        self.cores: dict[tuple[Machine, int | None], Core] = {}
+        self.divisions = Divisions(nests, operands)
+        self.models: dict[int | None, Models] = {}
+        """Of sections of a core, by how many channels of the DMA it uses."""
         self.tries = 1 + LESSER // max(len(nests), 1)
 
     @property
@@ -164,10 +174,7 @@ class _Spreader:
 
         Tiles and buffers may be those that suit a `lesser` machine; constants of groups may come `ahead`.
         """
-        alone = on_one_core(ways)
-        core = self.cores.get((lesser, alone))
-        if core is None:
-            core = self.cores[lesser, alone] = core_for(self.machine, self.target, lesser, alone)
+        core = self._core(lesser, on_one_core(ways))
         made = plan_cores(
             self.nests,
             self.operands,
@@ -179,8 +186,19 @@ class _Spreader:
             ahead=ahead,
             idle=lesser.idle,
             room=lesser.room,
+            divisions=self.divisions,
         )
         return made if isinstance(made, Infeasible) else replace(made, channels=lesser.channels)
+
+    def _core(self, lesser: Lesser, alone: bool) -> Core:
+        """A core for plans: those of equal machines with as much room share what they find."""
+        machine = core_machine(self.machine, lesser, alone)
+        core = self.cores.get((machine, lesser.room))
+        if core is None:
+            same = next((one for (_, room), one in self.cores.items() if room == lesser.room), None)
+            known = None if same is None else same.known.with_other_prices()
+            core = self.cores[machine, lesser.room] = core_for(machine, self.target, lesser, known)
+        return core
 
     def search(self) -> Infeasible | None:
         """Follow some programs: those of the machine, and those that a lesser one would have.
@@ -307,11 +325,18 @@ class _Spreader:
         if isinstance(program, Infeasible):
             return program
         reports = next((one.reports for one in self.found if one.program == program), None)
-        reports = reports or tuple(follow(program, self.machine, {}))
+        reports = reports or tuple(self._reports(program))
         cycles = max(report.cycles for report in reports)
         self.found.append(_Found(cycles, ways, program, lesser, reports))
         times = [alone_times(report, self.nests) for report in reports]
         return [max(taken) for taken in zip(*times, strict=True)]
+
+    def _reports(self, program: SpreadProgram) -> list[Report]:
+        """What each core does."""
+        known = self.models.get(program.channels)
+        if known is None:
+            known = self.models[program.channels] = models_of(self.machine, program.channels)
+        return follow(program, self.machine, {}, known)
 
     def pipeline(self) -> SpreadProgram | Infeasible:
         """A run of groups for each core, such that the longest is as short as can be."""

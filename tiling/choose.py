@@ -219,7 +219,8 @@ def choose(
     if estimate is None:
         return Choices(_moving_least(at, target, room))
     offers = offers_of(at, target, room, maker)
-    prices = estimate(offers, operands)
+    names = zip(offers.maker.nest.accesses, at.nest.accesses, strict=True)
+    prices = estimate(offers, {theirs.operand: operands[own.operand] for theirs, own in names})
     idle = min((price.cost for price in prices), default=0.0)
     best: list[Candidate | None] = [None] * VIEWS
     least = [(inf, 0.0, inf)] * VIEWS

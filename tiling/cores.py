@@ -80,6 +80,21 @@ class Division:
         return [turn.nest for turn in self.turns if turn.core == core]
 
 
+class Divisions:
+    """The divisions of a network, each made once."""
+
+    def __init__(self, nests: Sequence[Nest], operands: Mapping[str, Operand]) -> None:
+        self.nests, self.operands = nests, operands
+        self._known: dict[object, Division] = {}
+
+    def division(self, ways: Sequence[Way], cores: int, shared: Collection[str] = ()) -> Division:
+        """What `divide` gives."""
+        key = tuple(ways), cores, frozenset(shared)
+        if key not in self._known:
+            self._known[key] = divide(self.nests, self.operands, ways, cores, shared)
+        return self._known[key]
+
+
 def divide(
     nests: Sequence[Nest],
     operands: Mapping[str, Operand],

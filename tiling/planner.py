@@ -79,6 +79,10 @@ class Known:
     programs: dict[object, tuple[Program | Infeasible, tuple[str, ...]]] = field(default_factory=dict)
     """Of cores, by what those have in common that do the same, and the operands of the first of these."""
 
+    def with_other_prices(self) -> Known:
+        """What plans with another estimate may share: what makes sections."""
+        return Known(makers=self.makers, kinds=self.kinds)
+
 
 Judge = Callable[[Program], tuple[float, float]]
 """What a whole program costs, and what it costs if bytes count for themselves: less is better."""

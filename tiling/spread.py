@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tiling.choose import Estimate
-from tiling.cores import Division, Way, can_split, divide, on_one_core
+from tiling.cores import Division, Divisions, Way, can_split, on_one_core
 from tiling.expr import BYTES
 from tiling.nest import Nest
 from tiling.plan import plan
@@ -81,14 +81,16 @@ def plan_cores(
     ahead: Mapping[int, Mapping[int, float]] | None = None,
     idle: int = 0,
     room: int | None = None,
+    divisions: Divisions | None = None,
 ) -> SpreadProgram | Infeasible:
     """The program of several cores with this target each, which share the nests in these ways.
 
     What plans for such cores with the estimate found before may be `known`. Shares of
     the constants of a nest may come `ahead`, with those of others. The last cores may be `idle`.
-    Of each scratchpad no more than some `room` may be used.
+    Of each scratchpad no more than some `room` may be used. `divisions` of the nests may be there.
     """
     known = known or Known()
+    divisions = divisions or Divisions(nests, operands)
     target = core_target(target, ways)
     lesser = target if room is None else replace(target, scratch_bytes=room)
 
@@ -105,7 +107,7 @@ def plan_cores(
             made = _renamed(*found, nests, operands, names)
         return made if isinstance(made, Infeasible) else replace(made, target=target)
 
-    return spread_over(nests, operands, cores, ways, planned, idle)
+    return spread_over(divisions, cores, ways, planned, idle)
 
 
 def _form(nests: Sequence[Nest], operands: Mapping[str, Operand]) -> tuple[object, tuple[str, ...]]:
@@ -144,8 +146,7 @@ def core_target(target: Target, ways: Sequence[Way]) -> Target:
 
 
 def spread_over(
-    nests: Sequence[Nest],
-    operands: Mapping[str, Operand],
+    divisions: Divisions,
     cores: int,
     ways: Sequence[Way],
     planned: Callable[[Division, int], Program | Refusal],
@@ -156,9 +157,9 @@ def spread_over(
 
     Tensors whose buffers find no room are in the `common` memory, or those that are given.
     """
-    shared = set(common or ())
+    nests, operands, shared = divisions.nests, divisions.operands, set(common or ())
     for attempt in range(TRIES):
-        division = divide(nests, operands, ways, cores - idle, shared)
+        division = divisions.division(ways, cores - idle, shared)
         programs: list[Program] = []
         for core in range(cores - idle):
             made = planned(division, core)

@@ -271,9 +271,11 @@ class _Core:
         return state[OFFCHIP] - start + TICKS * transfers.read_latency
 
 
-def follow(program: SpreadProgram, machine: Machine, labels: Mapping[str, str]) -> list[Report]:
-    """What each core does on a machine, by core."""
-    return [_report(one, machine.core, labels) for one in followed(program, machine).cores]
+def follow(
+    program: SpreadProgram, machine: Machine, labels: Mapping[str, str], known: Models | None = None
+) -> list[Report]:
+    """What each core does on a machine, by core; models of its sections may be `known`."""
+    return [_report(one, machine.core, labels) for one in followed(program, machine, 1, known).cores]
 
 
 def ends_of(program: SpreadProgram, machine: Machine, times: int) -> list[int]:
@@ -290,30 +292,37 @@ def _part(sections: Sequence[Ran], number: int, times: int) -> Sequence[Ran]:
     return sections[number * count : (number + 1) * count]
 
 
-def followed(program: SpreadProgram, machine: Machine, times: int = 1) -> _Shared:
-    """All cores, when each has done its part of a program so many times."""
+def models_of(machine: Machine, channels: int | None) -> Models:
+    """Models of sections of a core that uses so many channels of its DMA; they last."""
     core = machine.core
-    if program.channels is not None:
-        core = core.replace({"dma.channels": min(core.dma.channels, program.channels)})
-    rates, costs = Rates.of(core), Costs.of(core.model_copy(update={"launch_overhead_cycles": 0}))
+    if channels is not None:
+        core = core.replace({"dma.channels": min(core.dma.channels, channels)})
+    costs = Costs.of(core.model_copy(update={"launch_overhead_cycles": 0}))
+    return Models(Rates.of(core), costs, lasting=True)
+
+
+def followed(
+    program: SpreadProgram, machine: Machine, times: int = 1, known: Models | None = None
+) -> _Shared:
+    """All cores, when each has done its part of a program so many times; models may be `known`."""
+    known = known or models_of(machine, program.channels)
     assert machine.topology is not None
     topology = machine.topology
     shared = _Shared(Network(machine), topology.scratchpad == "shared", topology.multicast)
     written: dict[str, int] = {}
     for number, one in enumerate(program.cores):
-        made = _Core(number, one, rates, machine.launch_overhead_cycles, shared)
+        made = _Core(number, one, known.rates, machine.launch_overhead_cycles, shared)
         made.run.written = written
         shared.cores.append(made)
     shared.done = [0] * len(shared.cores)
-    _give_out(program, shared, rates, costs, times)
+    _give_out(program, shared, known, times)
     _go(shared)
     return shared
 
 
-def _give_out(program: SpreadProgram, shared: _Shared, rates: Rates, costs: Costs, times: int) -> None:
+def _give_out(program: SpreadProgram, shared: _Shared, known: Models, times: int) -> None:
     """The steps of all cores, with what each has to wait for; the program so many times."""
     past = _Past(len(program.cores))
-    known = Models(rates, costs)
     models: dict[tuple[int, int], SectionModel] = {}
     takers: dict[Hashable, Cast] = {}
     now = (0, 0)

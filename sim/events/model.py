@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Mapping, Sequence
+from collections.abc import Container, Hashable, Mapping, MutableMapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from weakref import WeakValueDictionary
 
 from sim.cost.ethos.stages import scales
@@ -43,6 +43,9 @@ from tiling.nest import Access, Nest
 from tiling.program import Image, Operand, Section
 from tiling.records import replace
 from tiling.target import Home
+
+if TYPE_CHECKING:
+    from sim.events.totals import Totals
 
 Classes = tuple[int, ...]
 Sizes = list[tuple[int, int]]
@@ -335,6 +338,8 @@ class SectionModel:
         """What loops do to states that have been met."""
         self.traffic: list[Traffic] = []
         """Bytes that it moves, once they are known."""
+        self.totals: list[Totals] = []
+        """What it does in all, once that is known."""
 
     def moved_to(self, section: Section, operands: Mapping[str, Operand]) -> SectionModel:
         """The model of a section that differs in names and addresses alone, and knows what this one does."""
@@ -526,11 +531,14 @@ class SectionModel:
 
 
 class Models:
-    """Models of sections on a machine: those that are alike share what is worked out while one lives."""
+    """Models of sections on a machine: those that are alike share what is worked out while one lives.
 
-    def __init__(self, rates: Rates, costs: CostModel) -> None:
-        self.rates, self.costs = rates, costs
-        self._known: WeakValueDictionary[Hashable, SectionModel] = WeakValueDictionary()
+    Where models come and go, those of each kind that were first may be made `lasting`.
+    """
+
+    def __init__(self, rates: Rates, costs: CostModel, *, lasting: bool = False) -> None:
+        self.rates, self.costs, self.lasting = rates, costs, lasting
+        self._known: MutableMapping[Hashable, SectionModel] = {} if lasting else WeakValueDictionary()
         self._facts: WeakValueDictionary[Hashable, Facts] = WeakValueDictionary()
         """As long as there are models that have them, which keep the form, too."""
 
@@ -550,7 +558,8 @@ class Models:
         if facts is None:
             facts = self._facts[alike] = Facts()
         found = self._known[key] = SectionModel(section, operands, self.rates, self.costs, facts)
-        return found
+        # A model knows what its core's program has others load for it, which is no other program's.
+        return found.moved_to(section, operands) if self.lasting else found
 
 
 @lru_cache(maxsize=32)

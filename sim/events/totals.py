@@ -30,7 +30,16 @@ class Totals:
 
     @staticmethod
     def of(model: SectionModel) -> Totals:
-        """Those of a section: each class of tiles times how many there are."""
+        """Those of a section, which sections that are alike share."""
+        if model.followed:
+            return Totals._of(model)
+        if not model.totals:
+            model.totals.append(Totals._of(model))
+        return model.totals[0]
+
+    @staticmethod
+    def _of(model: SectionModel) -> Totals:
+        """Each class of tiles times how many there are."""
         busy: Counter[str] = Counter()
         found: list[tuple[Mapping[str, int], int]] = []
         lanes: dict[str, Fraction] = {}

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tosajit as tj
 from sim.ahead import Span, comes_ahead
-from sim.events.cores import follow
+from sim.events.cores import follow, models_of
 from sim.planning import estimator
 from sim.spreading import WAYS
 from tests.strategies import Drawn, graphs
@@ -109,6 +109,13 @@ def test_weights_of_late_layers_come_while_others_compute(network: str, multicas
         known = (span for span in one.timeline if span.kind == "load" and span.count == 1)
         loads = sorted((span.first, span.first + span.duration) for span in known)
         assert all(before[1] <= after[0] for before, after in pairwise(loads))
+
+
+def test_cores_that_share_models_with_other_programs_take_as_long_as_alone() -> None:
+    machine = two(scratchpad__bytes=1 << 20)
+    program, known = spread(machine), models_of(machine, None)
+    for one in (program, plain(program), program):
+        assert follow(one, machine, {}, known) == follow(one, machine, {})
 
 
 def test_a_text_says_what_comes_ahead() -> None:
