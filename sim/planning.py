@@ -58,8 +58,11 @@ def judge(machine: Machine) -> Judge:
     from sim.events.simulate import follow
 
     price = Prices.of(machine)
+    judged: list[Program] = []
+    """Kept, as other programs have sections of theirs, whose models are known as long."""
 
     def cost(program: Program) -> tuple[float, float]:
+        judged.append(program)
         cycles, traffic = follow(program, machine)
         memories: tuple[Memory, ...] = "offchip", "level2", "scratchpad"
         sizes = [moved(traffic, memory) for memory in memories]

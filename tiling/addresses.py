@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, partial
 
 from tiling.allocate import Lifetime, allocate, peak
@@ -35,8 +36,16 @@ Lives = dict[Key, Lifetime]
 Addresses = dict[Key, int]
 Draft = Callable[[], Program]
 """Makes a program when it is first asked for, and keeps it."""
-Arranged = dict[object, tuple[Addresses, int] | None]
-"""What lifetimes have found, by these and how many bytes are enough: addresses and bytes, or no room."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arranged:
+    """What the programs of a planner share."""
+
+    addresses: dict[object, tuple[Addresses, int] | None] = field(default_factory=dict)
+    """What lifetimes have found, by these and how many bytes are enough: addresses and bytes, or no room."""
+    placed: dict[object, tuple[Section, Section]] = field(default_factory=dict)
+    """Sections at addresses, by these and the identity of the section without, which stands in front."""
 
 
 class Arranger:
@@ -103,7 +112,7 @@ class Arranger:
         for step, section in enumerate(self.sections):
             own = {number: addresses["", step, number] for number, _ in images_of(section)}
             ahead = {n: granted["", step, n] for n in own if ("", step, n) in granted}
-            sections.append(placed(section, own, ahead))
+            sections.append(self._placed(section, own, ahead))
         operands = {
             name: replace(o, offset=addresses[name, -1, -1]) if o.place == "scratchpad" else o
             for name, o in self.operands.items()
@@ -112,6 +121,14 @@ class Arranger:
         shared = tuple(worth_sharing(sections, self.target))
         level2 = used_bytes(arranged.values(), self.target)
         return Program(self.target, arranged, shared, arena, total, level2_bytes=level2)
+
+    def _placed(self, section: Section, own: dict[int, int], ahead: dict[int, Parcels]) -> Section:
+        """A section at addresses, made once."""
+        key = id(section), *own.values(), *ahead.items()
+        found = self.known.placed.get(key)
+        if found is None:
+            found = self.known.placed[key] = section, placed(section, own, ahead)
+        return found[1]
 
     def _longer(self, lives: Lives, bound: int, steps: int) -> list[Lives]:
         """Longer lifetimes, as constants come early if there is room."""
@@ -141,9 +158,9 @@ class Arranger:
     def _arranged(self, lives: Lives, enough: int) -> tuple[Addresses, int] | None:
         """Addresses, if they are found, which is tried once."""
         key = enough, tuple(lives.items())
-        if key not in self.known:
-            self.known[key] = self._addressed(lives, enough)
-        return self.known[key]
+        if key not in self.known.addresses:
+            self.known.addresses[key] = self._addressed(lives, enough)
+        return self.known.addresses[key]
 
     def _addressed(self, lives: Lives, enough: int) -> tuple[Addresses, int] | None:
         """Addresses, if they are found, those of small boxes with the same lifetime behind each other."""

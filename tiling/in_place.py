@@ -34,7 +34,7 @@ def in_place(nests: Sequence[Nest], operands: Mapping[str, Operand], target: Tar
 def worth_sharing(sections: list[Section], target: Target) -> list[Section]:
     """The sections, shared among cores only if there is enough to do in all."""
     if sum(work(section.nest) for section in sections if section.shared) < WORTH_THREADS * target.tile_points:
-        return [replace(section, shared=False) for section in sections]
+        return [replace(one, shared=False) if one.shared else one for one in sections]
     return sections
 
 

@@ -170,7 +170,7 @@ class Planner:
         """What takes something from other cores, by step."""
         self.made: set[object] = set()
         """The choices that programs have been made of."""
-        self.arranged: Arranged = {}
+        self.arranged = Arranged()
 
     @property
     def time(self) -> float:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Protocol
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, ref
 
 from sim.cost.ethos.stages import scales
 from sim.cost.forms import form_of
@@ -328,7 +328,7 @@ class SectionModel:
         self.depth = len(section.loops)
         self.moves = [self._moves(depth) for depth in range(self.depth)]
         self.keys = [self._key(depth) for depth in range(self.depth)]
-        self.orders: dict[int, Order] = {}
+        self.orders: dict[int, tuple[ref[SectionModel], Order]] = {}
         """The order of the first loads behind other sections, by their identity."""
         for slot in self.loads:
             slot.first = self.moved(slot, self.tiles.first)
@@ -541,6 +541,8 @@ class Models:
         self._known: MutableMapping[Hashable, SectionModel] = {} if lasting else WeakValueDictionary()
         self._facts: WeakValueDictionary[Hashable, Facts] = WeakValueDictionary()
         """As long as there are models that have them, which keep the form, too."""
+        self._placed: WeakValueDictionary[Hashable, SectionModel] = WeakValueDictionary()
+        """By the identity of their section, and where its operands are."""
 
     @staticmethod
     def of(machine: Machine) -> Models:
@@ -548,7 +550,18 @@ class Models:
         return _models(machine.model_copy(update={"launch_overhead_cycles": 0}))
 
     def model(self, section: Section, operands: Mapping[str, Operand]) -> SectionModel:
-        """The model of a section."""
+        """The model of a section; those of `lasting` ones are made for each who asks."""
+        if self.lasting:
+            return self._made(section, operands)
+        used = [operands[access.operand] for access in section.nest.accesses]
+        key = id(section), *[(one.place, one.offset, one.kind) for one in used]
+        found = self._placed.get(key)
+        if found is None:
+            found = self._placed[key] = self._made(section, operands)
+        return found
+
+    def _made(self, section: Section, operands: Mapping[str, Operand]) -> SectionModel:
+        """A model of a section, of one that is alike but for names and addresses if there is one."""
         key = _alike(section, operands)
         known = self._known.get(key)
         if known is not None:
@@ -558,7 +571,7 @@ class Models:
         if facts is None:
             facts = self._facts[alike] = Facts()
         found = self._known[key] = SectionModel(section, operands, self.rates, self.costs, facts)
-        # A model knows what its core's program has others load for it, which is no other program's.
+        # What others load for a core, and the order of its loads, is another thing in each program.
         return found.moved_to(section, operands) if self.lasting else found
 
 

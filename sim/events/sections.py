@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from weakref import ref
 
 from sim.cost.ticks import TICKS, cycles_in
 from sim.events.body import Events, SectionRun, event, transfer
@@ -221,7 +222,7 @@ def order_of(last: SectionModel | None, model: SectionModel) -> Order:
     if last is None:
         return [], [], list(range(len(model.loads)))
     known = model.orders.get(id(last))
-    if known is None:
+    if known is None or known[0]() is not last:
         loads = model.loads
         behind = [
             number
@@ -231,8 +232,8 @@ def order_of(last: SectionModel | None, model: SectionModel) -> Order:
         held = [number for number, slot in enumerate(loads) if _overlap(slot, last.used)]
         beside = [number for number in held if number not in behind]
         early = [number for number in range(len(loads)) if number not in behind and number not in held]
-        known = model.orders[id(last)] = early, beside, behind
-    return known
+        known = model.orders[id(last)] = ref(last), (early, beside, behind)
+    return known[1]
 
 
 def _overlap(slot: Slot, ranges: list[tuple[int, int]]) -> bool:

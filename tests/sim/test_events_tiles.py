@@ -180,3 +180,19 @@ def test_sections_that_are_alike_run_as_if_each_were_worked_out_alone(
     section = again.sections[0]
     first, other = (models.model(one, again.operands) for one in (section, moved(section, 64)))
     assert other.results is first.results
+
+
+@settings(max_examples=50, deadline=None)
+@given(programs(most=1), machines())
+def test_a_section_has_another_model_where_its_operands_are_elsewhere(
+    program: Program, machine: Machine
+) -> None:
+    rates, costs, (section,) = Rates.of(machine), SimpleCosts(), program.sections
+    models, further = (
+        Models(rates, costs),
+        {name: replace(one, offset=one.offset + 64) for name, one in program.operands.items()},
+    )
+    first = models.model(section, program.operands)
+    assert models.model(section, program.operands) is first
+    other, alone = models.model(section, further), SectionModel(section, further, rates, costs)
+    assert (other.used, other.pad_reads, other.pad_writes) == (alone.used, alone.pad_reads, alone.pad_writes)
