@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import inf, prod
 
+import numpy as np
+
+from sim.cost.costs import Costs
 from sim.cost.prices import Prices
 from sim.cost.sites import Sites, sites_of, taken
 from sim.cost.ticks import TICKS, ticks_of
@@ -246,10 +249,32 @@ class _Group:
         price, byte = self.figures.price, SURE * self.figures.byte
         later = max(price.later)
         counted = 0.0 if self.figures.machine.level2 else SURE * price.counted_byte
-        return [
-            Price(byte * size, byte * early, moved=counted * size, later=later * size)
-            for size, early in zip(sections.moved, sections.early, strict=True)
-        ]
+        found = []
+        for loaded, early, near, far in zip(
+            sections.moved, sections.early, *self.reached(sections), strict=True
+        ):
+            size = loaded + far
+            cost, busy = max(byte * size, price.cycle * near), byte * size
+            found.append(Price(cost, byte * early, cost - busy, counted * size, later * size))
+        return found
+
+    def reached(self, offers: Offers) -> tuple[list[float], list[float]]:
+        """Cycles of the scratchpad, and bytes behind it, that tiles of sections use in place at least."""
+        costs, rate = self.figures.costs, self.figures.rates.pad
+        sure = costs.reached(self.nest) if isinstance(costs, Costs) else ()
+        if not sure:
+            return [0.0] * len(offers), [0.0] * len(offers)
+        menu, array = offers.maker.menu, self.figures.machine.array
+        parts, inside = np.zeros((2, menu.touched.shape[1])), np.zeros(menu.touched.shape[1], bool)
+        for number, one in enumerate(self.found):
+            inside[number] = one.place == "scratchpad"
+            if number in sure:
+                parts[:, number] = [
+                    taken(array, one, one.bytes, near) / max(one.bytes, 1) for near in (True, False)
+                ]
+        touched, near = menu.touched[offers.rows], np.array(offers.boxed) | inside
+        cycles = (touched * near) @ parts[0] * (SURE / rate if rate else 0.0)
+        return cycles.tolist(), ((touched * ~near) @ parts[1]).tolist()
 
     def least(self, moves: Moves, work: Work, apart: float) -> float:
         """What a section costs at least: whatever works beside each other takes as long as the slowest.

@@ -56,6 +56,13 @@ class Costs:
             found = works[key] = work(self.path, nest, *key)
         return found
 
+    def reached(self, nest: Nest) -> frozenset[int]:
+        """Accesses that surely take each byte that a tile reaches at least once."""
+        form, array = form_of(nest), self.path.array
+        if nest.verb != "contract" or array is None or form.product_axes is None:
+            return frozenset()
+        return costs_of(array).reached(nest) if array_rate(array.rates, *form.types) else frozenset()
+
     def lanes(self, nest: Nest, tile: Sequence[int], sites: Sites = ()) -> Lanes:
         """What the lanes do in the cycles of a tile: the sum is its cycles but for those of filling."""
         return lanes(self.path, nest, tuple(tile), sites, self.work(nest, tile, sites))

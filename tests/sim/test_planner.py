@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from operator import le
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ import sim
 import tosajit as tj
 from sim.analytic import Workload, evaluate
 from sim.events import simulate
-from sim.planning import NEVER, _Group, estimator, judge
+from sim.events.model import Models
+from sim.planning import NEVER, _Figures, _Group, estimator, judge
 from tests.golden_networks import residual
 from tests.planning.drawing import Chain
 from tests.planning.running import check_program
@@ -28,6 +30,7 @@ from tests.sim.drawing import machines
 from tiling.addresses import FAR_AHEAD
 from tiling.choose import Bar, Price
 from tiling.in_place import known_operands
+from tiling.offer import Offers
 from tiling.plan import plan
 from tiling.planner import Known, Planner
 from tiling.program import Image, Operand, Program, Section
@@ -280,6 +283,26 @@ def test_plans_need_nothing_that_is_surely_beaten(machine: str, monkeypatch: pyt
     monkeypatch.setattr(Bar, "beaten", lambda *_: False)
     plans.append(str(planned_for(groups, sim.machine(machine)).program))
     assert plans[0] == plans[1]
+
+
+@pytest.mark.parametrize("name", ["ethos-u55-128", "ethos-u85-256"])
+def test_what_tiles_reach_costs_no_more_than_what_is_followed(name: str) -> None:
+    """So sections are left out that are not yet made; without tiles, these say nothing of the scratchpad."""
+    machine, reached = sim.machine(name), list[float]()
+    estimate, figures = estimator(machine), _Figures.of(machine, Models.of(machine))
+
+    def checked(sections: Sequence[Section], operands: Mapping[str, Operand]) -> Sequence[Price]:
+        assert isinstance(sections, Offers)
+        floors = _Group(figures, sections.maker.nest, operands).floors(sections)
+        for floor, section in zip(floors, sections, strict=True):
+            (price,) = estimate([section], operands)
+            reached.append(floor.idle)
+            assert all(map(le, floor.views(0.0), price.views(0.0)))
+        return estimate(sections, operands)
+
+    (groups,) = Network.of(residual()).parts
+    plan(groups.nests, stored_operands(groups, machine), machine.target, checked)
+    assert any(reached)
 
 
 def test_of_sections_that_only_compute_few_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,10 @@ class BlockCosts(ArrayCosts[Core]):
             return blocks.work(hardware, nest, tile, sites)
         return passes.work(hardware, nest, tile, sites)
 
+    def reached(self, nest: Nest) -> frozenset[int]:
+        """All that does not come with commands, as far as it is known what that is."""
+        return blocks.reached(nest)
+
     def lanes(self, hardware: Core, task: Task, work: Work) -> Lanes:
         """As the blocks of the contraction have them."""
         return blocks.lanes(hardware, task.form.nest, task.tile, task.sites, work)

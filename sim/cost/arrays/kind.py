@@ -189,6 +189,10 @@ class ArrayCosts(ABC, Generic[Hardware]):
         """
         return None
 
+    def reached(self, nest: Nest) -> frozenset[int]:
+        """Accesses of a contraction of which a tile's `product` takes each byte that it reaches, or more."""
+        return frozenset()
+
     def lanes(self, hardware: Hardware, task: Task, work: Work) -> Lanes:
         """What the lanes do in the cycles of a tile's `product`, by the names of `sim.report.LANES`.
 

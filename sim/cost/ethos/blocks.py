@@ -319,6 +319,14 @@ def matmul(core: Core, shape: Geometry, layer: Layer, sites: Sites) -> tuple[Cyc
     )
 
 
+def reached(nest: Nest) -> frozenset[int]:
+    """Accesses of a contraction of which `_traffic` says no less than tiles reach."""
+    if shape_of(nest, nest.extents) is None:
+        return frozenset()
+    plain = (number for number, reach in enumerate(reaches(nest)) if not reach.indirect)
+    return frozenset(plain) - commanded(nest)
+
+
 def _traffic(
     core: Core,
     nest: Nest,
