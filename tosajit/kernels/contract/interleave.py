@@ -162,7 +162,14 @@ class _Panel:
 
     def row(self, count: Value, finish: Finish, again: bool) -> None:
         """Sum all pixels; with `again`, the last ones may be summed twice to fill a tile."""
-        tiles_of(self.v, count, lambda first, size: self.sums(first, size, finish), again)
+        tile = partial(self._tile, finish)
+        if again:
+            even_tiles(self.v, count, tile)
+        else:
+            tiles_of(self.v, count, tile, again)
+
+    def _tile(self, finish: Finish, first: Value, size: int) -> None:
+        self.sums(first, size, finish)
 
 
 def _with_taps(
@@ -188,6 +195,24 @@ def _groups(v: Vectors, taps: Value, kind: Value, sides: Sequence[Side]) -> Mapp
     if len(sides) == 1:
         return {sides[0]: taps}
     return {side: v.choose(v.equal(kind, side.number), taps // side.taps, 0) for side in sides}
+
+
+def even_tiles(v: Vectors, pixels: Value, tile: Callable[[Value, int], None]) -> None:
+    """Run `tile(first, size)` for all pixels of a row; the last ones may be done twice to fill a tile.
+
+    One or two tiles of a size between the greatest and the least cover a short row best.
+    """
+    most, few = v.isa.pixels
+    short = (pixels > few) & (pixels <= 2 * most)
+    half = (pixels + 1) // 2
+    size = v.choose(short, v.choose(pixels <= most, pixels, half), most)
+
+    def even(size: int) -> None:
+        v.each((pixels + (most - 1)) // most, lambda index: tile(index * (pixels - size), size))
+
+    least = min(few, most // 2) + 1
+    sizes = {size: partial(even, size) for size in range(least, most)}
+    v.switch(size, {**sizes, most: lambda: tiles_of(v, pixels, tile, again=True)})
 
 
 def tiles_of(v: Vectors, count: Value, tile: Callable[[Value, int], None], again: bool) -> None:
@@ -264,20 +289,8 @@ class _Row:
         return cls(v, product, side, *places, *out, Ending.of_pixels(v, job))
 
     def all(self, pixels: Value) -> None:
-        """Sum all pixels; the last ones may be summed twice to fill a tile.
-
-        One or two tiles of a size between the greatest and the least cover a short row best.
-        """
-        v, (most, few) = self.v, self.v.isa.pixels
-        short = (pixels > few) & (pixels <= 2 * most)
-        half = (pixels + 1) // 2
-        size = v.choose(short, v.choose(pixels <= most, pixels, half), most)
-
-        def even(size: int) -> None:
-            v.each((pixels + (most - 1)) // most, lambda index: self.tile(index * (pixels - size), size))
-
-        sizes = {size: partial(even, size) for size in range(few + 1, most)}
-        v.switch(size, {**sizes, most: lambda: tiles_of(v, pixels, self.tile, again=True)})
+        """Sum all pixels."""
+        even_tiles(self.v, pixels, self.tile)
 
     def tile(self, first: Value, size: int) -> None:
         """Sum the taps of some pixels, panel by panel, and do what follows if they end here."""
