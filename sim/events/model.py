@@ -298,7 +298,7 @@ class SectionModel:
         self.section, self.rates, self.costs, self.facts = section, rates, costs, facts or Facts()
         nest = self.nest = section.nest
         self.form = form_of(nest)
-        self.tiles = Tiles(section)
+        self.tiles = Tiles.of(section)
         self.operands = [operands[access.operand] for access in nest.accesses]
         self.writes_from = len(nest.reads)
         self.accesses = self.writes_from + len(nest.writes)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -53,6 +54,14 @@ class Tiles:
         ]
         self.walks = tuple(self._walk(depth) for depth in range(len(section.loops)))
         self.first = tuple(walk.runs[0][0] for walk in self.walks)
+
+    @staticmethod
+    def of(section: Section) -> Tiles:
+        """Those of a section, which machines share that have it."""
+        found = _known.get(id(section))
+        if found is None:
+            found = _known[id(section)] = Tiles(section)
+        return found
 
     def extents(self, classes: Sequence[int]) -> tuple[int, ...]:
         """Points of a tile along each axis."""
@@ -118,6 +127,10 @@ class Tiles:
                 moving = sum(1 for loop in loops[: image.level] if index.coefficients[loop.axis])
                 (alone if moving == 1 else joined).append((index, extent, every))
         return alone, joined
+
+
+_known: WeakValueDictionary[int, Tiles] = WeakValueDictionary()
+"""By the identity of their section, which they keep."""
 
 
 class Boxes:

@@ -180,6 +180,10 @@ def test_sections_that_are_alike_run_as_if_each_were_worked_out_alone(
     section = again.sections[0]
     first, other = (models.model(one, again.operands) for one in (section, moved(section, 64)))
     assert other.results is first.results
+    assert (
+        SectionModel(section, again.operands, rates, costs).tiles
+        is models.model(section, again.operands).tiles
+    )
 
 
 @settings(max_examples=50, deadline=None)
