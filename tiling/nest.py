@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from math import prod
 from operator import is_
 from typing import Literal
@@ -221,16 +222,19 @@ def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
+@lru_cache(maxsize=1 << 12)
 def along(position: int, axes: int, coefficient: int = 1, offset: int = 0) -> Affine:
     """The index that follows one axis."""
     return Affine(tuple(coefficient * int(position == axis) for axis in range(axes)), offset)
 
 
+@lru_cache(maxsize=1 << 12)
 def fixed(offset: int, axes: int) -> Affine:
     """The index that does not move."""
     return Affine((0,) * axes, offset)
 
 
+@lru_cache(maxsize=1 << 8)
 def identity(size: int, first: int = 0, axes: int | None = None) -> tuple[Affine, ...]:
     """The indices that are the axes `first`, `first + 1`, … themselves."""
     total = size if axes is None else axes
@@ -287,6 +291,8 @@ def rewrite_reduction(reduction: Reduction | None, leaf: Callable[[Expr], Expr])
 def with_axes(nest: Nest, axes: tuple[Axis, ...], old: Sequence[Affine]) -> Nest:
     """The same nest over other axes; `old[i]` is the former axis i in terms of the new ones."""
     count = len(axes)
+    if tuple(old) == identity(count):
+        return replace(nest, axes=axes)
 
     def moved(access: Access) -> Access:
         index = tuple([i.compose(old, count) if isinstance(i, Affine) else i for i in access.index])

@@ -18,6 +18,7 @@ from tiling.nest import (
     map_accesses,
     rewrite_access,
     rewrite_nest,
+    rewrite_write,
     split_axis,
     with_axes,
 )
@@ -126,8 +127,14 @@ def shifted(first: int) -> Callable[[Expr], Expr]:
 
 
 def replacing(number: int, value: Expr) -> Callable[[Expr], Expr]:
-    """Puts an expression in the place of read `number`."""
-    return lambda leaf: value if leaf.op == "read" and leaf.number == number else leaf
+    """Puts an expression in the place of read `number`, which is then none: those behind move up."""
+
+    def leaf(expr: Expr) -> Expr:
+        if expr.op != "read" or expr.number < number:
+            return expr
+        return value if expr.number == number else read(expr.number - 1, expr.type)
+
+    return leaf
 
 
 def inline(consumer: Nest, number: int, producer: Nest, parts: bool = False) -> Nest | None:
@@ -156,9 +163,10 @@ def inline(consumer: Nest, number: int, producer: Nest, parts: bool = False) -> 
     if access.fill is not None:
         return _move_under_fill(reshaped, number, producer, parts)
     moved = with_axes(producer, reshaped.axes, [i for i in access.index if isinstance(i, Affine)])
-    merged, first = append_reads(reshaped, moved.reads)
+    first = len(reshaped.reads) - 1
     value = rewrite(moved.writes[0].value, shifted(first))
-    merged = rewrite_nest(merged, replacing(number, value))
+    rest = replace(reshaped, reads=reshaped.reads[:number] + reshaped.reads[number + 1 :])
+    merged, _ = append_reads(rewrite_nest(rest, replacing(number, value)), moved.reads)
     verb = producer.verb if consumer.verb == "move" else consumer.verb
     return replace(merged, verb=verb, members=producer.members + consumer.members)
 
@@ -232,22 +240,22 @@ def attach(
     moved = _on_results(producer, producer.writes[result], consumer, number, part)
     if moved is None:
         return None
-    merged, first = append_reads(producer, moved.reads)
-    known = _own_results(merged, first, producer)
+    known = _own_results(moved, producer)
     if known is None:
         return None
-    move = shifted(first)
+    others = [number for number in range(len(moved.reads)) if number not in known]
+    places = {number: place for place, number in enumerate(others, len(producer.reads))}
 
-    def fold(leaf: Expr) -> Expr:
-        return known.get(leaf.number, leaf) if leaf.op == "read" else leaf
+    def leaf(expr: Expr) -> Expr:
+        if expr.op != "read":
+            return expr
+        return known[expr.number] if expr.number in known else read(places[expr.number], expr.type)
 
-    reads = tuple(rewrite_access(access, fold) for access in merged.reads)
-    added = tuple(
-        Write(rewrite_access(rewrite_access(w.access, move), fold), rewrite(rewrite(w.value, move), fold))
-        for w in moved.writes
-    )
+    reads = [rewrite_access(moved.reads[number], leaf) for number in others]
+    added = tuple(rewrite_write(write, leaf) for write in moved.writes)
     kept = producer.writes if keep else producer.writes[:result] + producer.writes[result + 1 :]
-    return replace(merged, reads=reads, writes=kept + added, members=producer.members + consumer.members)
+    members = producer.members + consumer.members
+    return replace(producer, reads=(*producer.reads, *reads), writes=kept + added, members=members)
 
 
 def _on_results(producer: Nest, write: Write, consumer: Nest, number: int, part: bool) -> Nest | None:
@@ -272,12 +280,12 @@ def _on_results(producer: Nest, write: Write, consumer: Nest, number: int, part:
     return with_axes(reshaped, producer.axes, old)
 
 
-def _own_results(merged: Nest, first: int, producer: Nest) -> dict[int, Expr] | None:
-    """The values of reads, from `first` on, of the producer's own results; None if elements differ."""
-    axes = len(merged.axes)
+def _own_results(moved: Nest, producer: Nest) -> dict[int, Expr] | None:
+    """The values of reads of the producer's own results; None if elements differ."""
+    axes = len(moved.axes)
     results = {write.access.operand: write for write in producer.writes}
     known: dict[int, Expr] = {}
-    for number, access in enumerate(merged.reads[first:], first):
+    for number, access in enumerate(moved.reads):
         write = results.get(access.operand)
         if write is not None:
             place = (write.access.steps(axes), write.access.start())
