@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 from weakref import WeakValueDictionary, ref
 
 from sim.cost.ethos.stages import scales
@@ -43,9 +43,6 @@ from tiling.nest import Access, Nest
 from tiling.program import Image, Operand, Section
 from tiling.records import replace
 from tiling.target import Home
-
-if TYPE_CHECKING:
-    from sim.events.totals import Totals
 
 Classes = tuple[int, ...]
 Sizes = list[tuple[int, int]]
@@ -338,8 +335,8 @@ class SectionModel:
         """What loops do to states that have been met."""
         self.traffic: list[Traffic] = []
         """Bytes that it moves, once they are known."""
-        self.totals: list[Totals] = []
-        """What it does in all, once that is known."""
+        self.totals: list[Any] = []
+        """What it does in all (`sim.events.totals`), once that is known."""
 
     def moved_to(self, section: Section, operands: Mapping[str, Operand]) -> SectionModel:
         """The model of a section that differs in names and addresses alone, and knows what this one does."""

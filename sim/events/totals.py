@@ -35,7 +35,8 @@ class Totals:
             return Totals._of(model)
         if not model.totals:
             model.totals.append(Totals._of(model))
-        return model.totals[0]
+        known: Totals = model.totals[0]
+        return known
 
     @staticmethod
     def _of(model: SectionModel) -> Totals:
