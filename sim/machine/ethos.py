@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from math import ceil
 from typing import Literal
 
 from sim.machine.arrays import Block
@@ -202,7 +203,7 @@ def ethos(accelerator: str, system: str, mode: str) -> Machine:
             outstanding_writes=configuration.sram.writes,
         ),
         dma=Dma(
-            outstanding_requests=_requests(about, configuration.second),
+            outstanding_requests=_requests(about, configuration.second, ports),
             gathered=about.family == "u85",
         ),
         array=Block(
@@ -216,11 +217,16 @@ def ethos(accelerator: str, system: str, mode: str) -> Machine:
     )
 
 
-def _requests(about: Accelerator, second: Side) -> int:
-    """Requests of the DMA under way; of those of an Ethos-U85, Vela takes four of five to be of use."""
+def _requests(about: Accelerator, second: Side, port_bytes: int) -> int:
+    """Requests under way; of those of an Ethos-U85, Vela takes four of five to be of use.
+
+    On a U55 or U65 it has them limit nothing: there are as many as the latency takes.
+    """
     requests = second.reads * second.ports
     if about.family != "u85":
-        return requests
+        return max(
+            requests, ceil(_bytes_per_cycle(second, port_bytes) * second.read_latency / second.burst_bytes)
+        )
     return min(requests, round(0.8 * _COPIED_BEATS[about.macs] * 16 / second.burst_bytes))
 
 
@@ -259,7 +265,11 @@ def _sources(
         "scratchpad.alignment_bytes": f"{VELA}, alignment of tensors in the arena",
         "scratchpad.banks": "assumed: one for each port",
         "dma.outstanding_requests": f"{system}, reads of the second memory at all its ports"
-        + (f"; {tables}: beats of a channel, four of five of use" if about.family == "u85" else ""),
+        + (
+            f"; {tables}: beats of a channel, four of five of use"
+            if about.family == "u85"
+            else f", or as many as the latency takes: {VELA} has them limit nothing"
+        ),
         "array.macs_per_cycle": tables,
         "array.rates": f"{VELA}, performance model: 16-bit data at half the rate; 8x4 assumed",
         "vector.lanes": f"{tables}, output cycles an element, rounded to whole elements; i64 assumed",

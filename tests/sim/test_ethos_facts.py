@@ -122,6 +122,12 @@ def test_the_u85_has_a_channel_for_each_stream(stream: Stream, rate: float) -> N
     assert far_rate(machine, stream) == pytest.approx(rate)
 
 
+@pytest.mark.parametrize(("system", "rate"), [("high-end", 3.75), ("mid-end", 7.5), ("client-server", 12.0)])
+def test_requests_under_way_limit_nothing_of_the_u65(system: str, rate: float) -> None:
+    """What an operator of Vela 5.2.0 that waits for its weights alone takes of them in a cycle."""
+    assert far_rate(sim.machine(f"ethos-u65-512/{system}/shared-sram")) == rate
+
+
 @pytest.mark.parametrize(("machine", "cycles"), [(U55, 15_360), (U85, 3_072)])
 def test_wide_results_are_not_in_bricks_of_channels(machine: str, cycles: int) -> None:
     """Of three channels: Vela's shift in front of a softmax's sum, and its difference with a table."""
