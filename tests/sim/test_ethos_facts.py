@@ -11,7 +11,7 @@ from sim.cost.ethos.cycles import Map, Maps
 from sim.cost.ethos.parts import Layer, Part85, Shape
 from sim.cost.ethos.passes import Core
 from sim.cost.geometry import squarest
-from sim.cost.sites import Stream
+from sim.cost.sites import Site, Stream
 from sim.cost.transfer import far_rate
 from sim.cost.work import Work
 from sim.machine.arrays import Block
@@ -24,11 +24,13 @@ U55 = "ethos-u55-128/high-end-embedded/sram-only"
 U85 = "ethos-u85-256/sys-dram-mid/sram-only"
 
 
-def cost(machine: str, network: object, *shape: int) -> Work:
+def cost(machine: str, network: object, *shape: int, rows: bool = False) -> Work:
+    """Of the one group of a network, whose maps are in rows or not."""
     known = sim.machine(machine)
     assert isinstance(known.array, Block)
     (nest,) = groups(trace(network, Value("x", INT8, shape)))  # type: ignore[arg-type]
-    found = blocks.work(Core.of(known.array, known), nest, nest.extents)
+    sites = (Site(plain=rows),) * len(nest.accesses)
+    found = blocks.work(Core.of(known.array, known), nest, nest.extents, sites)
     assert found is not None
     return found
 
@@ -111,6 +113,28 @@ def test_a_bilinear_mean_is_four_depthwise_convolutions_of_the_u55() -> None:
         return ops.rescale(wide, multiplier=1 << 30, shift=34, dtype=INT8)
 
     assert cost(U55, scaled, 1, 18, 18, 24).cycles == pytest.approx(4 * 18_930, rel=0.005)
+
+
+@pytest.mark.parametrize(("machine", "cycles"), [(U55, 3456), (U85, 576)])
+def test_a_bilinear_mean_of_a_single_position_is_an_addition(machine: str, cycles: int) -> None:
+    """As Vela 5.2.0 has it on the U55 and U65: 12 × 12 results of 16 channels."""
+
+    def repeated(x: Tensor) -> Tensor:
+        wide = ops.resize(x, (24, 2, 24, 2), (-11, -11), (11, 11), "BILINEAR")
+        return ops.rescale(wide, multiplier=1 << 30, shift=34, dtype=INT8)
+
+    assert cost(machine, repeated, 1, 1, 1, 16).cycles == cycles
+
+
+@pytest.mark.parametrize(("rows", "cycles"), [(True, 1280), (False, 4096)])
+def test_results_in_rows_do_not_fill_bricks_of_channels(rows: bool, cycles: int) -> None:
+    """32 × 32 bilinear means of 5 channels, as Vela 5.2.0 counts them at the end of a network and within."""
+
+    def scaled(x: Tensor) -> Tensor:
+        wide = ops.resize(x, (4, 2, 4, 2), (-1, -1), (1, 1), "BILINEAR")
+        return ops.rescale(wide, multiplier=1 << 30, shift=34, dtype=INT8)
+
+    assert cost(U85, scaled, 1, 16, 16, 5, rows=rows).cycles == cycles
 
 
 @pytest.mark.parametrize(

@@ -215,20 +215,19 @@ def chains(
 
     A table is loaded while the pass in front works, which hides `before` of it; None: that is another nest's.
     `map` is what they go over, if that is known; `plain` are results that are not in bricks. `sites` are
-    those of the nest's accesses, the result's last; if nothing is said, all is in the scratchpad.
+    those of the nest's accesses, the result's last; if nothing is said, all is in the scratchpad, in bricks.
     """
     made = list[Pass]()
     last = stages[-1] if stages else None
     for some in runs(core.hardware, stages[chained:]):
         waiting = 0 if before is None else max(table_cycles(core, some[0]) - before, 0)
         read = next((one.read for one in some[0].operands), None)
-        ends = (
-            core.at(NEAR if read is None or not sites else sites[read]).memory,
-            core.at(sites[-1] if sites and some[-1] is last else NEAR).memory,
-        )
-        cycles = before = _pass(core.hardware, core.memory, ends, some, tile, map, plain)
+        result = sites[-1] if sites and some[-1] is last else NEAR
+        ends = core.at(NEAR if read is None or not sites else sites[read]).memory, core.at(result).memory
+        rows = plain or result.plain
+        cycles = before = _pass(core.hardware, core.memory, ends, some, tile, map, rows)
         if core.home is not core.memory:
-            before = _pass(core.hardware, core.memory, (core.home, core.home), some, tile, map, plain)
+            before = _pass(core.hardware, core.memory, (core.home, core.home), some, tile, map, rows)
         reads = frozenset(one.read for stage in some for one in stage.operands if one.read is not None)
         made.append(Pass(waiting + cycles, reads, before))
     return made

@@ -189,12 +189,15 @@ class _Finder:
         if family == "add" and self._offset(main, given, sources):
             return main
         kind: StageKind = family if family == "add" or family == "multiply" else "other"
+        # A choice is a product with the condition, and another with its opposite that is added.
+        times = (2 if family == "choose" else 1) * max(1, len(given) - 1)
         resized = self._resized(given)
         if resized is not None:
             kind = "resize"
+            if _is_single(resized):
+                # A single position is repeated, which an addition of nothing does.
+                kind, resized, times = "add", None, 1
         operands = self._matched(given[:2])
-        # A choice is a product with the condition, and another with its opposite that is added.
-        times = (2 if family == "choose" else 1) * max(1, len(given) - 1)
         axes = frozenset().union(*(source.axes for source in given))
         grid = () if resized is None else self._grid(resized)
         return self._stage(Stage(kind, operands, axes, expr.type, False, len(given) < 2, times, grid))
@@ -425,6 +428,12 @@ def _unscaled(expr: Expr) -> Expr:
 def _plain(expr: Expr) -> bool:
     """Whether an expression is only the index of a table."""
     return expr.scalar.family == "index"
+
+
+def _is_single(neighbour: Access) -> bool:
+    """Whether a neighbour has but one position."""
+    found = zip(neighbour.index, neighbour.shape, strict=True)
+    return all(size == 1 for index, size in found if isinstance(index, Indirect))
 
 
 def _pending(source: Source) -> Source:
