@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,40 @@ def cost(machine: str, network: object, *shape: int, rows: bool = False) -> Work
 )
 def test_a_dilation_beyond_two_is_a_longer_kernel(given: object, made: object) -> None:
     assert blocks.able(*given) == made  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("size", "channels", "kernel", "stride", "cycles"),
+    [
+        (43, 3, 11, (4, 4), {U55: 81 * 2806, U85: 81 * 2717}),
+        (37, 16, 5, (2, 4), {U55: 153 * 1301, U85: 153 * 1261}),
+        (37, 16, 5, (4, 2), {U55: 153 * 1301, U85: 153 * 1261}),
+    ],
+)
+def test_positions_that_no_stride_reaches_are_done_one_by_one(
+    size: int, channels: int, kernel: int, stride: tuple[int, int], cycles: dict[str, int]
+) -> None:
+    """The largest stride is three; Vela 5.2.0 has an operation for each position."""
+    weights, bias = np.ones((16, kernel, kernel, channels), np.int8), np.zeros(16, np.int32)
+
+    def network(x: Tensor) -> Tensor:
+        sums = ops.conv2d(x, weights, bias, stride=stride)
+        return ops.rescale(sums, multiplier=1 << 30, shift=36, dtype=INT8)
+
+    for machine, known in cycles.items():
+        assert cost(machine, network, 1, size, size, channels, rows=True).cycles == known
+
+
+def test_weights_are_read_for_each_position_that_no_stride_reaches() -> None:
+    weights, bias = np.ones((16, 5, 5, 16), np.int8), np.zeros(16, np.int32)
+
+    def network(x: Tensor, stride: int) -> Tensor:
+        sums = ops.conv2d(x, weights, bias, stride=(stride, stride))
+        return ops.rescale(sums, multiplier=1 << 30, shift=36, dtype=INT8)
+
+    near, far = (cost(U85, partial(network, stride=stride), 1, 13, 13, 16) for stride in (2, 4))
+    assert near.traffic[1] == weights.size
+    assert far.traffic[1] == 9 * weights.size
 
 
 def test_a_convolution_with_more_dilation_takes_zeros_in_between() -> None:

@@ -47,8 +47,8 @@ from sim.cost.work import Work
 from tiling.expr import BYTES
 from tiling.nest import Nest
 
-WIDEST = 2
-"""The largest dilation of a kernel."""
+WIDEST, FARTHEST = 2, 3
+"""The largest dilation of a kernel, and its largest stride."""
 
 
 def work(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites = ()) -> Work | None:
@@ -113,6 +113,7 @@ def lanes(core: Core, nest: Nest, tile: tuple[int, ...], sites: Sites, work: Wor
         return Ladder(work.cycles - work.fill).end(work)
     hardware, detail = core.hardware, dict(work.detail)
     layer, choice, cycles, repeats, _ = _primary(core, nest, shape, where(nest, sites))
+    full, _ = apart(full)
     repeats *= detail.get("passes", 1)
     skipping = 2 if layer.pruned and layer.sparse else 1
     found = Ladder(Fraction(shape.macs, skipping * hardware.macs * _cores(hardware)))
@@ -157,12 +158,13 @@ class Primary(NamedTuple):
 def _primary(core: Core, nest: Nest, shape: Geometry, sites: Sites) -> Primary:
     hardware, stages = core.hardware, stages_of(nest)
     assert stages.primary is not None
+    shape, single = apart(shape)
     layer = layer_of(hardware, nest, shape, stages.primary)
     behind = behind_of(hardware, stages.after)
     if isinstance(hardware, Part55) and layer.dynamic:
         cycles, choice = matmul(core, shape, layer, sites)
         return Primary(layer, choice, cycles, 1, behind)
-    repeats = shape.groups * (1 if layer.op == "pool" or shape.weights is None else shape.images)
+    repeats = single * shape.groups * (1 if layer.op == "pool" or shape.weights is None else shape.images)
     chained = chained_rate(hardware, stages.after[:behind])
     choice = chosen(hardware, layer)
     place = "scratchpad" if shape.weights is None else sites[shape.weights].place
@@ -271,6 +273,15 @@ def shape_of(nest: Nest, tile: tuple[int, ...]) -> Geometry | None:
     return shape._replace(images=1, height=rows, input=(shape.images * high, wide))
 
 
+def apart(shape: Geometry) -> tuple[Geometry, int]:
+    """What is done at a time, and how often: one by one positions that no stride reaches."""
+    positions = shape.height * shape.width
+    if positions == 1 or max(shape.stride) <= FARTHEST:
+        return shape, 1
+    high, wide = ((size - 1) * step + 1 for size, step in zip(shape.kernel, shape.dilation, strict=True))
+    return shape._replace(height=1, width=1, input=(high, wide), stride=(1, 1)), positions
+
+
 def able(kernel: tuple[int, int], dilation: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
     """A kernel with a dilation that the hardware has, one or two: more takes zeros in between."""
     if max(dilation) <= WIDEST:
@@ -338,14 +349,15 @@ def _traffic(
 ) -> tuple[int, ...]:
     """Bytes of each access: the map once for each block of channels, weights for each block of positions."""
     found = []
-    positions = layer.output.over(choice.output.within(layer.output)).area
+    shape, times = apart(shape)
+    positions = times * layer.output.over(choice.output.within(layer.output)).area
     constants, free = scales(nest), commanded(nest)
     for number, (reach, site) in enumerate(zip(reaches(nest), sites, strict=False)):
         if number in free:
             found.append(0)
         elif number == shape.data:
             site = site._replace(plain=site.plain or layer.op == "sum")
-            size = max(reach.touched(tile), _fetched(reach, shape, layer, choice, site))
+            size = max(reach.touched(tile), times * _fetched(reach, shape, layer, choice, site))
             found.append(core.at(site).moved(size, read_run(layer, choice, site.plain)))
         elif number in constants or (number == shape.weights and not layer.dynamic):
             found.append(reach.touched(tile) * positions * shape.images)
