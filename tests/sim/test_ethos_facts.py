@@ -72,6 +72,17 @@ def test_positions_that_no_stride_reaches_are_done_one_by_one(
         assert cost(machine, network, 1, size, size, channels, rows=True).cycles == known
 
 
+def test_a_stride_between_rows_is_nothing_to_a_single_row() -> None:
+    weights, bias = np.ones((16, 5, 5, 16), np.int8), np.zeros(16, np.int32)
+
+    def network(x: Tensor, stride: int) -> Tensor:
+        sums = ops.conv2d(x, weights, bias, stride=(stride, 1))
+        return ops.rescale(sums, multiplier=1 << 30, shift=36, dtype=INT8)
+
+    one, other = (cost(U85, partial(network, stride=stride), 1, 5, 20, 16).cycles for stride in (1, 4))
+    assert one == other
+
+
 def test_weights_are_read_for_each_position_that_no_stride_reaches() -> None:
     weights, bias = np.ones((16, 5, 5, 16), np.int8), np.zeros(16, np.int32)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil
+from math import ceil, prod
 from typing import NamedTuple
 
 from sim.cost.ethos.choosing import chosen
@@ -275,11 +275,11 @@ def shape_of(nest: Nest, tile: tuple[int, ...]) -> Geometry | None:
 
 def apart(shape: Geometry) -> tuple[Geometry, int]:
     """What is done at a time, and how often: one by one positions that no stride reaches."""
-    positions = shape.height * shape.width
-    if positions == 1 or max(shape.stride) <= FARTHEST:
+    positions = shape.height, shape.width
+    if all(count == 1 or step <= FARTHEST for count, step in zip(positions, shape.stride, strict=True)):
         return shape, 1
     high, wide = ((size - 1) * step + 1 for size, step in zip(shape.kernel, shape.dilation, strict=True))
-    return shape._replace(height=1, width=1, input=(high, wide), stride=(1, 1)), positions
+    return shape._replace(height=1, width=1, input=(high, wide), stride=(1, 1)), prod(positions)
 
 
 def able(kernel: tuple[int, int], dilation: tuple[int, int]) -> tuple[tuple[int, int], tuple[int, int]]:
