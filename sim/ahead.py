@@ -69,10 +69,15 @@ def spans_of(
     program: SpreadProgram,
     reports: Sequence[Report],
     machine: Machine,
+    slower: float = 1.0,
 ) -> list[Span]:
-    """What each group asks of the core that ends last, and of the memory, as it was followed."""
+    """What each group asks of the core that ends last, and of the memory, as it was followed.
+
+    The memory may be taken to be so many times `slower`.
+    """
     last = max(range(len(reports)), key=lambda core: reports[core].cycles)
     core, rate = program.cores[last], machine.offchip_bytes_per_cycle
+    rate = rate and rate / slower
     known = {one.members: one.cycles for one in reports[last].operators}
     sections = {members_of(one.nest): (one.tiles, free) for one, free in _rooms(core)}
     sizes: dict[tuple[str, ...], int] = {}

@@ -101,8 +101,10 @@ class Lesser(NamedTuple):
 
 
 WHOLE = Lesser()
-TRIED = (1.0, False), (1.0, True), (0.7, True)
-"""Parts of the time beside other work in which constants come ahead, and whether they need room for all."""
+SLOWER = 2, 4, 8, 16
+TRIED = (1.0, False, 1), (1.0, True, 1), (0.7, True, 1), *[(1.0, True, slower) for slower in SLOWER]
+"""Parts of the time beside other work in which constants come ahead, whether they need room for all, and how
+many times slower the memory is taken to be: what comes ahead on a lesser machine may be worth it here."""
 
 
 class _Found(NamedTuple):
@@ -310,11 +312,14 @@ class _Spreader:
         least = WORTH * (machine.dma.setup_cycles + machine.offchip.read_latency_cycles)
         alike = sorted((one for one in self.found if one.lesser.idle == idle), key=lambda one: one.cycles)
         for start in list({(one.ways, one.cycles): one for one in alike}.values())[:NEAR]:
-            best = start
-            for tried in TRIED:
-                spans = spans_of(self.nests, self.operands, best.program, best.reports, machine)
-                ahead = comes_ahead(spans, least, *tried)
-                if ahead and not isinstance(self._followed(best.ways, best.lesser, ahead), Infeasible):
+            best, seen = start, list[Shares]()
+            for part, fitting, slower in TRIED:
+                spans = spans_of(self.nests, self.operands, best.program, best.reports, machine, slower)
+                ahead = comes_ahead(spans, least, part, fitting)
+                if not ahead or ahead in seen:
+                    continue
+                seen.append(ahead)
+                if not isinstance(self._followed(best.ways, best.lesser, ahead), Infeasible):
                     best = min(best, self.found[-1], key=lambda one: one.cycles)
 
     def _followed(
