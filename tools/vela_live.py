@@ -2,9 +2,9 @@
 
 Beside the ratio of cycles with our planner stands that with Vela's schedule, given to the machine as a plan,
 with what Vela charges beyond the hardware and what copies of its schedule take (the next columns,
-`validating/charges.py` and `copies.py`), and the off-chip bytes of both. Our cycles for what Vela leaves to the
-CPU, and does not count, are left out. `--only` chooses networks by parts of their names, `--objective` says
-what plans make least, `--held-out` takes others.
+`validating/charges.py` and `copies.py`), and the off-chip bytes of both. Our cycles for what Vela leaves to
+the CPU, and does not count, are left out. `--only` chooses networks by parts of their names, `--objective`
+says what plans make least, `--held-out` takes others.
 """
 
 from __future__ import annotations
