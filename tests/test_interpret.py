@@ -163,7 +163,7 @@ def test_interpreting_imports_no_numba_and_writes_no_kernels(tmp_path: Path) -> 
         [sys.executable, "-c", code], env=variables, check=True, capture_output=True, text=True
     )
     assert done.stdout == "False\n"
-    assert list(tmp_path.iterdir()) == []
+    assert [one for one in tmp_path.iterdir() if one.suffix != ".tjg"] == []  # graphs may be kept
 
 
 def test_an_interpreted_executable_says_what_it_has_not() -> None:

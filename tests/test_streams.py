@@ -39,7 +39,7 @@ def test_a_pipeline_ends_inferences_as_often_as_its_slowest_core_can() -> None:
     found = tj.stream(tj.samples.path("ds_cnn"), machine)
     assert isinstance(found.report, CoresReport)
     work = [core.cycles - core.causes["dependency"] for core in found.report.cores]
-    assert max(work) <= found.period_cycles <= 1.05 * max(work)
+    assert max(work) - 1 <= found.period_cycles <= 1.05 * max(work)  # reports round cycles up
 
 
 def test_weights_that_stay_are_not_loaded_again() -> None:
