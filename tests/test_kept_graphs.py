@@ -195,6 +195,21 @@ def test_what_a_front_end_warns_of_is_said_each_time(
     assert len(lowered) == 1
 
 
+def test_a_file_of_ours_warns_once_though_its_graph_is_read_later(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    lower = formats._lowered
+
+    def warning(*given: Any) -> tj.Graph:
+        LOG.warning("the batch is taken as 1")
+        return lower(*given)
+
+    monkeypatch.setattr(formats, "_lowered", warning)
+    for _ in range(2):
+        assert tj.load(tj.samples.path("ds_cnn", "model.tosa")).regions
+    assert caplog.messages == ["the batch is taken as 1"] * 2
+
+
 def test_what_is_refused_is_refused_again(folder: Path) -> None:
     for _ in range(2):
         with pytest.raises(tj.FileError, match="there is no signature 'other'"):

@@ -53,7 +53,7 @@ def through_cache(
     """What `lower` makes of a file, from the cache if it is there; `data` and the choices say all of it.
 
     What is not, `is_whole` tells, and it is not kept. Nobody can change `data` later. A file that `is_ours`
-    is read again as fast: of that the cache only has that it can be read.
+    is read again as fast: of that the cache only has that it can be read, unless it warns when it is.
     """
     name = _name(data, signature, shapes)
     if name and (found := _find(name, data, lower)):
@@ -63,7 +63,8 @@ def through_cache(
     began = perf_counter()
     with collected() as said:
         graph = lower()
-    if perf_counter() - began > WORTH_SECONDS and _keep(name, graph, data, is_ours, said):
+    worth = perf_counter() - began > WORTH_SECONDS and not (is_ours and said)
+    if worth and _keep(name, graph, data, is_ours, said):
         return read_from(graph, "" if _has_custom(graph) else name)
     return graph
 
